@@ -1,0 +1,90 @@
+/* Instantiates the loop drivers over activation/list.def. */
+#include "activation.h"
+
+#include "map.h"
+#include "vmath.h"
+
+#include "activation/relu.h"
+
+enum { AN_ANY, AN_POSITIVE, AN_NONZERO };
+
+typedef struct param {
+  const char *name;
+  double value;
+  int domain;
+} param;
+
+static const struct {
+  const char *name, *aliases;
+  size_t param_count;
+  param params[2];
+  const char *formula, *source;
+} list[] = {
+#define AN_ACTIVATION(id, aliases, count, n0, v0, d0, n1, v1, d1, formula, source) \
+  {#id, aliases, count, {{n0, v0, d0}, {n1, v1, d1}}, formula, source},
+#include "activation/list.def"
+#undef AN_ACTIVATION
+};
+
+size_t an_activation_count(void) { return AN_ACTIVATION_COUNT; }
+const char *an_activation_name(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].name : NULL; }
+const char *an_activation_aliases(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].aliases : NULL; }
+size_t an_activation_param_count(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].param_count : 0; }
+const char *an_activation_param_name(size_t a, size_t p) {
+  return p < an_activation_param_count(a) ? list[a].params[p].name : NULL;
+}
+double an_activation_param_default(size_t a, size_t p) {
+  return p < an_activation_param_count(a) ? list[a].params[p].value : 0;
+}
+const char *an_activation_formula(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].formula : NULL; }
+const char *an_activation_source(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].source : NULL; }
+
+an_status activation_check(size_t activation, double p0, double p1) {
+  if (activation >= AN_ACTIVATION_COUNT) return AN_UNKNOWN_OP;
+  const double p[2] = {p0, p1};
+  for (size_t i = 0; i < list[activation].param_count; i++) {
+    /* Beyond float's range too: bodies round parameters to float. */
+    if (!(p[i] >= -3.4e38 && p[i] <= 3.4e38)) return AN_INVALID_VALUE;
+    const int domain = list[activation].params[i].domain;
+    if (domain == AN_POSITIVE && !((float)p[i] > 0)) return AN_INVALID_VALUE;
+    if (domain == AN_NONZERO && (float)p[i] == 0) return AN_INVALID_VALUE;
+  }
+  return AN_OK;
+}
+
+void activation_apply(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
+  switch (activation) {
+#define AN_ACTIVATION(id, ...) \
+  case AN_ACT_##id: map(y, x, n, act_##id, p0, p1); break;
+#include "activation/list.def"
+#undef AN_ACTIVATION
+  }
+}
+
+void activation_apply_gated(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0,
+                            double p1) {
+  switch (activation) {
+#define AN_ACTIVATION(id, ...) \
+  case AN_ACT_##id: map_gated(y, gate, up, n, act_##id, p0, p1); break;
+#include "activation/list.def"
+#undef AN_ACTIVATION
+  }
+}
+
+an_status an_activation_fwd(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
+  const an_status status = activation_check(activation, p0, p1);
+  if (status) return status;
+  if (n == 0) return AN_OK;
+  if (!y || !x) return AN_NULL_POINTER;
+  activation_apply(y, x, n, activation, p0, p1);
+  return AN_OK;
+}
+
+an_status an_glu_fwd(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0, double p1) {
+  const an_status status = activation_check(activation, p0, p1);
+  if (status) return status;
+  if (n == 0) return AN_OK;
+  if (!y || !gate || !up) return AN_NULL_POINTER;
+  activation_apply_gated(y, gate, up, n, activation, p0, p1);
+  return AN_OK;
+}

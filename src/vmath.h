@@ -1,0 +1,7 @@
+/* Elementary functions on vectors. */
+#ifndef AN_VMATH_H
+#define AN_VMATH_H
+
+#include "simd.h"
+
+#endif
