@@ -1,0 +1,53 @@
+// Builds every tests/c/*_test.c against src/*.c in every configuration and runs it: one Node test a pair.
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const has = (command) => spawnSync(command, ['--version']).status === 0;
+
+const warnings = ['-Wall', '-Wextra', '-Wshadow', '-Wstrict-prototypes', '-Werror'];
+const sanitizers = ['-g', '-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer'];
+const configurations = [
+  { name: 'gcc, simd', cc: 'gcc', flags: ['-O2'] },
+  { name: 'gcc, scalar', cc: 'gcc', flags: ['-O2', '-DAN_SCALAR'] },
+  { name: 'clang, simd, AddressSanitizer and UBSan', cc: 'clang', flags: sanitizers },
+  { name: 'clang, fused, AddressSanitizer and UBSan', cc: 'clang', flags: [...sanitizers, '-mfma', '-DAN_TEST_FUSED'] },
+  { name: 'clang, scalar, AddressSanitizer and UBSan', cc: 'clang', flags: [...sanitizers, '-DAN_SCALAR'] },
+  { name: 'gcc, simd, valgrind', cc: 'gcc', flags: ['-O1', '-g', '-DAN_TEST_QUICK'], under: 'valgrind' },
+];
+
+const sources = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.c'));
+const tests = readdirSync(join(root, 'tests/c')).filter((file) => file.endsWith('_test.c'));
+
+for (const { name, cc, flags, under } of configurations) {
+  const missing = [cc, under].find((tool) => tool && !has(tool));
+  const simde = existsSync('/usr/include/simde/wasm/simd128.h') || flags.includes('-DAN_SCALAR');
+  const skip = missing ? `${missing} is not installed` : !simde && 'SIMDe is not installed (Debian: libsimde-dev)';
+  if (skip && process.env.CI === 'true') throw new Error(`CI needs every configuration: ${skip}`);
+
+  test(name, { skip }, async (t) => {
+    const dir = join(root, 'dist/native', name.replace(/\W+/g, '-'));
+    mkdirSync(dir, { recursive: true });
+    const common = ['-std=gnu11', '-ffp-contract=off', ...warnings, ...flags];
+    const objects = sources.map((file) => join(dir, file.replace(/c$/, 'o')));
+    for (let i = 0; i < sources.length; i++) {
+      execFileSync(cc, [...common, '-c', join(root, 'src', sources[i]), '-o', objects[i]], { stdio: 'inherit' });
+    }
+    for (const file of tests) {
+      await t.test(basename(file, '_test.c'), async () => {
+        const program = join(dir, basename(file, '.c'));
+        await run(cc, [...common, join(root, 'tests/c', file), ...objects, '-lm', '-o', program]);
+        const command = under ? [under, '--quiet', '--error-exitcode=9', '--leak-check=full', program] : [program];
+        const env = { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' };
+        await run(command[0], command.slice(1), { env, maxBuffer: 1 << 26 }).catch((error) => {
+          throw new Error(`${error.stdout}\n${error.stderr}`.trim());
+        });
+      });
+    }
+  });
+}
