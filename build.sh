@@ -21,7 +21,7 @@ Builds dist/lib/addnorm.<variant>.wasm for the variants named; all three when no
 Emscripten >= $need is taken from the first of
   1. emcc on PATH                 2. \$EMSDK/upstream/emscripten/emcc
   3. the cache, $cache
-If none is there, one is set up in the cache (about 1 minute and 2 GB):
+If none is there, one is set up in the cache (about 2 minutes and 2.5 GB):
   Debian or Ubuntu as root        debootstrap installs Debian trixie's Emscripten 3.1.69 into a folder of its own;
                                   it is used by chroot and changes nothing else on the system
   elsewhere                       emsdk $emsdk_version, which needs git, python3 and access to its download host
@@ -63,7 +63,7 @@ setup_chroot() {
   mkdir -p "$cache"
   local part=$chroot_dir.partial.$$ log=$cache/debootstrap.log
   rm -rf "$chroot_dir".partial.*
-  say "setting up Emscripten $need from Debian trixie in $cache (about 1 minute, 2 GB, once)"
+  say "setting up Emscripten $need from Debian trixie in $cache (about 2 minutes, 2.5 GB, once)"
   # One line of progress at a time, overwritten on a terminal.
   if ! debootstrap --variant=minbase --include=emscripten trixie "$part" ${ADDNORM_MIRROR:+"$ADDNORM_MIRROR"} 2>&1 |
     tee "$log" | awk -v tty="$([ -t 2 ] && echo 1 || echo 0)" '
