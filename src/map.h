@@ -27,4 +27,55 @@ AN_INLINE void map_gated(float *y, const float *gate, const float *up, size_t n,
                   vf_mul(op(vf_load_tail(gate + i, n - i, 0.0f), p0, p1), vf_load_tail(up + i, n - i, 0.0f)));
 }
 
+/* ---- Row reductions ---- */
+
+/* Adds a vector's terms to the running sums *a and *b. p is the op's parameter. */
+typedef void (*reduce_op)(vf *a, vf *b, vf x, vf p);
+
+/* *a and *b grow by the sums of op's terms over x[0..n). Terms are added in float along short chains, four side by side,
+ * and what a block of chains gives is added in double: the error stays that of a sum of 34 terms, however long the row
+ * is. Lanes of the tail beyond n see `neutral`, for which op must add 0.
+ */
+AN_INLINE void reduce(double *a, double *b, const float *x, size_t n, reduce_op op, float p, float neutral) {
+  enum { CHAIN = 32, BLOCK = CHAIN * 4 * AN_LANES };
+  const vf vp = vf_set(p);
+  vd sum_a = vd_set(0.0), sum_b = vd_set(0.0);
+  for (size_t i = 0; i < n;) {
+    const size_t end = n - i < BLOCK ? n : i + BLOCK;
+    vf a0 = vf_set(0.0f), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    for (; i + 4 * AN_LANES <= end; i += 4 * AN_LANES) {
+      op(&a0, &b0, vf_load(x + i), vp);
+      op(&a1, &b1, vf_load(x + i + AN_LANES), vp);
+      op(&a2, &b2, vf_load(x + i + 2 * AN_LANES), vp);
+      op(&a3, &b3, vf_load(x + i + 3 * AN_LANES), vp);
+    }
+    for (; i + AN_LANES <= end; i += AN_LANES) op(&a0, &b0, vf_load(x + i), vp);
+    if (i < end) {
+      op(&a1, &b1, vf_load_tail(x + i, end - i, neutral), vp);
+      i = end;
+    }
+    const vf va = vf_add(vf_add(a0, a1), vf_add(a2, a3)), vb = vf_add(vf_add(b0, b1), vf_add(b2, b3));
+    sum_a = vd_add(sum_a, vd_add(vd_low(va), vd_high(va)));
+    sum_b = vd_add(sum_b, vd_add(vd_low(vb), vd_high(vb)));
+  }
+  *a += vd_sum(sum_a);
+  *b += vd_sum(sum_b);
+}
+
+/* The largest element of x[0..n), n > 0; NaNs are passed over, -infinity if there is nothing else. */
+AN_INLINE float reduce_max(const float *x, size_t n) {
+  const vf lowest = vf_set(-__builtin_inff());
+  vf m0 = lowest, m1 = lowest, m2 = lowest, m3 = lowest;
+  size_t i = 0;
+  for (; i + 4 * AN_LANES <= n; i += 4 * AN_LANES) {
+    m0 = vf_max(m0, vf_load(x + i));
+    m1 = vf_max(m1, vf_load(x + i + AN_LANES));
+    m2 = vf_max(m2, vf_load(x + i + 2 * AN_LANES));
+    m3 = vf_max(m3, vf_load(x + i + 3 * AN_LANES));
+  }
+  for (; i + AN_LANES <= n; i += AN_LANES) m0 = vf_max(m0, vf_load(x + i));
+  if (i < n) m1 = vf_max(m1, vf_load_tail(x + i, n - i, -__builtin_inff()));
+  return vf_hmax(vf_max(vf_max(m0, m1), vf_max(m2, m3)));
+}
+
 #endif
