@@ -1,0 +1,166 @@
+/* The fields of a configuration (config.def), the placements (placement.def), and what AUTO stands for. */
+#include "config.h"
+
+#include <string.h>
+
+#include "activation.h"
+#include "norm.h"
+
+enum {
+  AN_TYPE_INT,
+  AN_TYPE_FLOAT,
+  AN_TYPE_BOOL,
+  AN_TYPE_ACTIVATION,
+  AN_TYPE_NORM,
+  AN_TYPE_PLACEMENT,
+  AN_TYPE_AFFINE,
+  AN_TYPE_INIT
+};
+
+static const struct {
+  const char *name;
+  size_t count; /* of an enumeration's values; 0 for numbers */
+} types[] = {{"int", 0},
+             {"float", 0},
+             {"bool", 0},
+             {"activation", AN_ACTIVATION_COUNT},
+             {"norm", AN_NORM_COUNT},
+             {"placement", AN_PLACEMENT_COUNT},
+             {"affine", AN_AFFINE_COUNT},
+             {"init", AN_INIT_COUNT}};
+
+#define AN_AUTO __builtin_nan("")
+
+static const struct {
+  const char *name;
+  int type;
+  double value, min, max;
+  const char *group, *help;
+} fields[] = {
+#define AN_FIELD(name, type, value, min, max, group, help) {#name, type, value, min, max, group, help},
+#include "config.def"
+#undef AN_FIELD
+};
+
+static const struct {
+  const char *name, *formula, *help;
+} placements[] = {
+#define AN_PLACEMENT(id, formula, help) {#id, formula, help},
+#include "placement.def"
+#undef AN_PLACEMENT
+};
+
+static const char *const affines[AN_AFFINE_COUNT] = {"none", "weight", "weight_bias"};
+static const char *const inits[AN_INIT_COUNT] = {"pytorch", "xavier_uniform", "xavier_normal", "normal"};
+
+size_t an_field_count(void) { return AN_FIELD_COUNT; }
+const char *an_field_name(size_t f) { return f < AN_FIELD_COUNT ? fields[f].name : NULL; }
+const char *an_field_type(size_t f) { return f < AN_FIELD_COUNT ? types[fields[f].type].name : NULL; }
+double an_field_default(size_t f) { return f < AN_FIELD_COUNT ? fields[f].value : 0; }
+double an_field_min(size_t f) { return f < AN_FIELD_COUNT ? fields[f].min : 0; }
+double an_field_max(size_t f) {
+  if (f >= AN_FIELD_COUNT) return 0;
+  const size_t count = types[fields[f].type].count;
+  return count ? (double)(count - 1) : fields[f].max;
+}
+const char *an_field_group(size_t f) { return f < AN_FIELD_COUNT ? fields[f].group : NULL; }
+const char *an_field_help(size_t f) { return f < AN_FIELD_COUNT ? fields[f].help : NULL; }
+
+const char *an_affine_name(size_t affine) { return affine < AN_AFFINE_COUNT ? affines[affine] : NULL; }
+const char *an_init_name(size_t init) { return init < AN_INIT_COUNT ? inits[init] : NULL; }
+
+size_t an_placement_count(void) { return AN_PLACEMENT_COUNT; }
+const char *an_placement_name(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].name : NULL; }
+const char *an_placement_formula(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].formula : NULL; }
+const char *an_placement_help(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].help : NULL; }
+
+an_status an_config_default(double *config) {
+  if (!config) return AN_NULL_POINTER;
+  for (size_t f = 0; f < AN_FIELD_COUNT; f++) config[f] = fields[f].value;
+  return AN_OK;
+}
+
+static int is_auto(double value) { return value != value; }
+
+/* One field by itself: AUTO only where the default is AUTO; range; whole numbers; list lengths. */
+static an_status check_field(size_t f, double value) {
+  if (is_auto(value)) return is_auto(fields[f].value) ? AN_OK : AN_INVALID_VALUE;
+  const int type = fields[f].type, is_index = types[type].count > 0;
+  if (!(value >= an_field_min(f) && value <= an_field_max(f))) return is_index ? AN_UNKNOWN_OP : AN_INVALID_VALUE;
+  if (type != AN_TYPE_FLOAT && value != (double)(int32_t)value) return AN_INVALID_VALUE;
+  return AN_OK;
+}
+
+static const struct {
+  double eps, affine;
+} norm_defaults[] = {
+#define AN_NORM(id, aliases, kind, eps, affine, formula, source) {eps, affine},
+#include "norm/list.def"
+#undef AN_NORM
+};
+
+/* x^(1/4) from correctly rounded roots: the same bits everywhere. */
+static double fourth_root(double x) { return __builtin_sqrt(__builtin_sqrt(x)); }
+
+/* Writes the values that are used; config has been checked field by field. */
+static void resolve(double *out, const double *config) {
+  memmove(out, config, AN_FIELD_COUNT * sizeof(double));
+  const size_t activation = (size_t)out[AN_FIELD_activation], norm = (size_t)out[AN_FIELD_norm];
+  const double depth = out[AN_FIELD_depth];
+  double alpha = 1, beta = 1;
+  switch ((int)out[AN_FIELD_placement]) {
+    case AN_PLACEMENT_deepnorm: alpha = fourth_root(depth), beta = 1 / fourth_root(4 * depth); break;
+    case AN_PLACEMENT_rezero: alpha = 0; break;
+    case AN_PLACEMENT_layer_scale: alpha = 1e-4; break;
+  }
+  const struct {
+    int field;
+    double value;
+  } automatic[] = {
+      {AN_FIELD_d_ff, 4 * out[AN_FIELD_d_model]},
+      {AN_FIELD_activation_p0, an_activation_param_default(activation, 0)},
+      {AN_FIELD_activation_p1, an_activation_param_default(activation, 1)},
+      {AN_FIELD_eps, norm_defaults[norm].eps},
+      {AN_FIELD_affine, norm_defaults[norm].affine},
+      {AN_FIELD_alpha, alpha},
+      {AN_FIELD_beta, beta},
+  };
+  for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
+    if (is_auto(out[automatic[i].field])) out[automatic[i].field] = automatic[i].value;
+}
+
+/* *f: the field that is being looked at. */
+static an_status check(const double *config, size_t *f) {
+  an_status status;
+  for (*f = 0; *f < AN_FIELD_COUNT; ++*f)
+    if ((status = check_field(*f, config[*f]))) return status;
+
+  double used[AN_FIELD_COUNT];
+  resolve(used, config);
+  const size_t activation = (size_t)used[AN_FIELD_activation];
+  const double p0 = used[AN_FIELD_activation_p0], p1 = used[AN_FIELD_activation_p1];
+  *f = AN_FIELD_activation_p0;
+  if ((status = activation_check(activation, p0, an_activation_param_default(activation, 1)))) return status;
+  *f = AN_FIELD_activation_p1;
+  if ((status = activation_check(activation, p0, p1))) return status;
+  *f = AN_FIELD_groups;
+  if (used[AN_FIELD_norm] == AN_NORM_group_norm && (int)used[AN_FIELD_d_model] % (int)used[AN_FIELD_groups] != 0)
+    return AN_INVALID_SHAPE;
+  return AN_OK;
+}
+
+an_status an_config_check(const double *config, uint32_t *field) {
+  if (!config) return AN_NULL_POINTER;
+  size_t f;
+  const an_status status = check(config, &f);
+  if (status && field) *field = (uint32_t)f;
+  return status;
+}
+
+an_status an_config_resolve(double *out, const double *config) {
+  if (!out) return AN_NULL_POINTER;
+  const an_status status = an_config_check(config, NULL);
+  if (status) return status;
+  resolve(out, config);
+  return AN_OK;
+}

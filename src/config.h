@@ -1,0 +1,23 @@
+/* The fields of a configuration by number, for the layers above. */
+#ifndef AN_CONFIG_H
+#define AN_CONFIG_H
+
+#include "../include/addnorm.h"
+
+enum {
+#define AN_FIELD(name, ...) AN_FIELD_##name,
+#include "config.def"
+#undef AN_FIELD
+  AN_FIELD_COUNT
+};
+
+enum {
+#define AN_PLACEMENT(id, ...) AN_PLACEMENT_##id,
+#include "placement.def"
+#undef AN_PLACEMENT
+  AN_PLACEMENT_COUNT
+};
+
+enum { AN_INIT_pytorch, AN_INIT_xavier_uniform, AN_INIT_xavier_normal, AN_INIT_normal, AN_INIT_COUNT };
+
+#endif

@@ -1,0 +1,165 @@
+/* y = activation(x W + b) on packed weights.
+ *
+ * Packed: columns in panels of 8, each panel (in, 8) in the order in which the kernel reads it, the last one filled up
+ * with zeros. The kernel holds a tile of y in registers, 6 rows x 8 columns: of 16 vector registers that x86-64 has, 12
+ * accumulate, 2 hold a row of the panel, 1 an element of x. With few rows the tile is wider instead, so that there are
+ * always enough sums under way to hide the latency of the addition.
+ *
+ * Every element of y is one sum in the order of k. Blocking k stores the sum and goes on from it, so neither the tile's
+ * shape nor the blocking can be seen in the result.
+ */
+#include "matmul.h"
+
+#include "activation.h"
+#include "simd.h"
+
+enum {
+  ROWS = AN_LANES == 4 ? 6 : 2,    /* of the largest tile */
+  COLUMNS = AN_LANES == 4 ? 8 : 4, /* of a tile of more than two rows */
+  PANEL_VECTORS = MATMUL_PANEL / AN_LANES,
+  BLOCK_K = 512,      /* a panel's part (16 KB) and a tile's rows (12 KB) stay in the first-level cache */
+  BLOCK_COLUMNS = 256 /* activated while they are in cache */
+};
+
+/* A tile of r rows and v vectors of columns, both constant at every call: the loops over them unroll. */
+AN_INLINE void tile(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
+                    int accumulate, size_t in, const size_t r, const size_t v) {
+  enum { MAX_VECTORS = 8 };
+  vf sum[ROWS][MAX_VECTORS], a[ROWS], b[MAX_VECTORS];
+  for (size_t i = 0; i < r; i++)
+    for (size_t j = 0; j < v; j++) sum[i][j] = accumulate ? vf_load(y + i * ldy + j * AN_LANES) : vf_set(0);
+
+  for (size_t k = 0; k < in; k++, w += MATMUL_PANEL) {
+    /* The longer side of the tile is read one vector at a time: it needs one register. */
+    if (r < v) {
+      for (size_t i = 0; i < r; i++) a[i] = vf_load_splat(x + i * ldx + k);
+      for (size_t j = 0; j < v; j++) {
+        b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
+        for (size_t i = 0; i < r; i++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
+      }
+    } else {
+      for (size_t j = 0; j < v; j++) b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
+      for (size_t i = 0; i < r; i++) {
+        a[i] = vf_load_splat(x + i * ldx + k);
+        for (size_t j = 0; j < v; j++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
+      }
+    }
+  }
+
+  for (size_t i = 0; i < r; i++)
+    for (size_t j = 0; j < v; j++) {
+      if (bias) sum[i][j] = vf_add(sum[i][j], vf_load(bias + j * AN_LANES));
+      vf_store(y + i * ldy + j * AN_LANES, sum[i][j]);
+    }
+}
+
+static void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, size_t ldx, const float *w,
+                    size_t panel, const float *bias, int accumulate, size_t in) {
+#define TILE(r, v) tile(y, ldy, x, ldx, w, panel, bias, accumulate, in, r, v)
+  if (columns > COLUMNS) {
+    if (r == 1) {
+      TILE(1, 8);
+    } else {
+      TILE(2, 4);
+    }
+    return;
+  }
+  switch (r) {
+    case 1: TILE(1, COLUMNS / AN_LANES); break;
+    case 2: TILE(2, COLUMNS / AN_LANES); break;
+#if !defined(AN_SCALAR)
+    case 3: TILE(3, COLUMNS / AN_LANES); break;
+    case 4: TILE(4, COLUMNS / AN_LANES); break;
+    case 5: TILE(5, COLUMNS / AN_LANES); break;
+    case 6: TILE(6, COLUMNS / AN_LANES); break;
+#endif
+  }
+#undef TILE
+}
+
+/* The columns of y from one part of k. */
+static void part(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
+                 int accumulate, size_t rows, size_t in, size_t out) {
+  const size_t wide = rows == 1 ? 8 * AN_LANES : rows == 2 ? 4 * AN_LANES : COLUMNS;
+  for (size_t n = 0, columns; n < out; n += columns) {
+    columns = out - n < wide ? COLUMNS : wide;
+    const float *const wn = w + n / MATMUL_PANEL * panel + n % MATMUL_PANEL;
+    for (size_t m = 0, r; m < rows; m += r) {
+      r = matmul_part(rows - m, ROWS);
+      float *const ymn = y + m * ldy + n;
+      const float *const bn = bias ? bias + n : NULL;
+      if (out - n >= columns) {
+        tile_of(r, columns, ymn, ldy, x + m * ldx, ldx, wn, panel, bn, accumulate, in);
+        continue;
+      }
+      /* The last columns, fewer than a tile has: on a padded copy. */
+      float padded[ROWS * COLUMNS] = {0}, padded_bias[COLUMNS] = {0};
+      const size_t bytes = (out - n) * sizeof(float);
+      if (bias) memcpy(padded_bias, bn, bytes);
+      for (size_t i = 0; i < r && accumulate; i++) memcpy(padded + i * COLUMNS, ymn + i * ldy, bytes);
+      tile_of(r, columns, padded, COLUMNS, x + m * ldx, ldx, wn, panel, bias ? padded_bias : NULL, accumulate, in);
+      for (size_t i = 0; i < r; i++) memcpy(ymn + i * ldy, padded + i * COLUMNS, bytes);
+    }
+  }
+}
+
+void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
+            int accumulate, size_t rows, size_t in, size_t out) {
+  /* One tile of rows reads every weight once: no block to keep, and long runs are what the prefetcher likes. */
+  const size_t block = rows <= ROWS ? in : BLOCK_K;
+  size_t k = 0, n;
+  do {
+    n = matmul_part(in - k, block);
+    part(y, ldy, x + k, ldx, w + k * MATMUL_PANEL, panel, k + n == in ? bias : NULL, accumulate || k > 0, rows, n, out);
+    k += n;
+  } while (k < in);
+}
+
+int matmul_overflows(size_t a, size_t b) {
+  size_t bytes;
+  return __builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, sizeof(float), &bytes);
+}
+
+size_t an_linear_packed_bytes(size_t in, size_t out) {
+  /* An empty weight takes a row of a panel all the same: 0 is overflow alone. */
+  if (in == 0) in = 1;
+  const size_t panels = out ? (out - 1) / MATMUL_PANEL + 1 : 1;
+  if (panels > SIZE_MAX / MATMUL_PANEL || matmul_overflows(panels * MATMUL_PANEL, in)) return 0;
+  return panels * MATMUL_PANEL * in * sizeof(float);
+}
+
+an_status an_linear_pack(float *packed, const float *weight, int layout, size_t in, size_t out) {
+  if (layout != AN_OUT_IN && layout != AN_IN_OUT) return AN_UNKNOWN_FLAG;
+  if (!an_linear_packed_bytes(in, out)) return AN_SIZE_OVERFLOW;
+  if (in == 0 || out == 0) return AN_OK;
+  if (!packed || !weight) return AN_NULL_POINTER;
+  const size_t column = layout == AN_OUT_IN ? in : 1, row = layout == AN_OUT_IN ? 1 : out;
+  for (size_t n = 0; n < out; n += MATMUL_PANEL) {
+    const size_t columns = out - n < MATMUL_PANEL ? out - n : MATMUL_PANEL;
+    for (size_t k = 0; k < in; k++)
+      for (size_t j = 0; j < MATMUL_PANEL; j++) *packed++ = j < columns ? weight[(n + j) * column + k * row] : 0.0f;
+  }
+  return AN_OK;
+}
+
+an_status an_linear_fwd(float *y, const float *x, const float *packed, const float *bias, size_t activation, double p0,
+                        double p1, size_t rows, size_t in, size_t out) {
+  const an_status status = activation_check(activation, p0, p1);
+  if (status) return status;
+  if (matmul_overflows(rows, in) || matmul_overflows(rows, out) || !an_linear_packed_bytes(in, out))
+    return AN_SIZE_OVERFLOW;
+  if (rows == 0 || out == 0) return AN_OK;
+  if (!y || (in > 0 && (!x || !packed))) return AN_NULL_POINTER;
+  const size_t panel = in * MATMUL_PANEL;
+  for (size_t m = 0, r; m < rows; m += r) {
+    r = matmul_part(rows - m, MATMUL_ROWS);
+    for (size_t n = 0, columns; n < out; n += columns) {
+      columns = out - n < BLOCK_COLUMNS ? out - n : BLOCK_COLUMNS;
+      float *const block = y + m * out + n;
+      matmul(block, out, x + m * in, in, packed + n / MATMUL_PANEL * panel, panel, bias ? bias + n : NULL, 0, r, in,
+             columns);
+      for (size_t i = 0; i < r; i++) activation_apply(block + i * out, block + i * out, columns, activation, p0, p1);
+    }
+  }
+  return AN_OK;
+}
