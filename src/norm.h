@@ -1,4 +1,4 @@
-/* The norms by number, for the layers above. */
+/* The norms by number, for the layers above: checked once at the ABI, applied to rows. */
 #ifndef AN_NORM_H
 #define AN_NORM_H
 
@@ -12,5 +12,25 @@ enum {
 #undef AN_NORM
   AN_NORM_COUNT
 };
+
+/* AN_OK, or AN_INVALID_VALUE for an eps that is negative or not finite, or an offset that is not a finite float. */
+an_status norm_check(double eps, double weight_offset);
+
+/* As the functions of include/addnorm.h, with arguments that have been checked. */
+
+/* an_norm_fwd, an_add_norm_fwd. norm is one of kind "row". */
+void norm_apply(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
+                const float *alpha, size_t norm, double eps, double weight_offset, size_t rows, size_t d);
+void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float *x, const float *residual,
+                    const float *weight, const float *bias, const float *norm_alpha, size_t norm, double alpha,
+                    double eps, double weight_offset, size_t rows, size_t d);
+
+/* an_batch_norm_fwd, an_group_norm_fwd. */
+void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
+                      const float *weight, const float *bias, double eps, double momentum, double weight_offset,
+                      int training, int biased_running, size_t outer, size_t channels, size_t inner);
+void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
+                      double eps, double weight_offset, size_t groups, size_t batch, size_t length, size_t channels,
+                      size_t inner);
 
 #endif
