@@ -91,14 +91,6 @@ static an_status check_field(size_t f, double value) {
   return AN_OK;
 }
 
-static const struct {
-  double eps, affine;
-} norm_defaults[] = {
-#define AN_NORM(id, aliases, kind, eps, affine, formula, source) {eps, affine},
-#include "norm/list.def"
-#undef AN_NORM
-};
-
 /* x^(1/4) from correctly rounded roots: the same bits everywhere. */
 static double fourth_root(double x) { return __builtin_sqrt(__builtin_sqrt(x)); }
 
@@ -120,8 +112,8 @@ static void resolve(double *out, const double *config) {
       {AN_FIELD_d_ff, 4 * out[AN_FIELD_d_model]},
       {AN_FIELD_activation_p0, an_activation_param_default(activation, 0)},
       {AN_FIELD_activation_p1, an_activation_param_default(activation, 1)},
-      {AN_FIELD_eps, norm_defaults[norm].eps},
-      {AN_FIELD_affine, norm_defaults[norm].affine},
+      {AN_FIELD_eps, an_norm_default_eps(norm)},
+      {AN_FIELD_affine, (double)an_norm_default_affine(norm)},
       {AN_FIELD_alpha, alpha},
       {AN_FIELD_beta, beta},
   };
