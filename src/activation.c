@@ -4,7 +4,27 @@
 #include "map.h"
 #include "vmath.h"
 
+#include "activation/celu.h"
+#include "activation/elu.h"
+#include "activation/gelu_erf.h"
+#include "activation/gelu_quick.h"
+#include "activation/gelu_tanh.h"
+#include "activation/hard_sigmoid.h"
+#include "activation/hard_swish.h"
+#include "activation/identity.h"
+#include "activation/leaky_relu.h"
+#include "activation/log_sigmoid.h"
+#include "activation/mish.h"
 #include "activation/relu.h"
+#include "activation/relu_squared.h"
+#include "activation/selu.h"
+#include "activation/sigmoid.h"
+#include "activation/silu.h"
+#include "activation/softcap.h"
+#include "activation/softplus.h"
+#include "activation/softsign.h"
+#include "activation/swish.h"
+#include "activation/tanh.h"
 
 enum { AN_ANY, AN_POSITIVE, AN_NONZERO };
 
@@ -54,8 +74,10 @@ an_status activation_check(size_t activation, double p0, double p1) {
 
 void activation_apply(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
   switch (activation) {
-#define AN_ACTIVATION(id, ...) \
-  case AN_ACT_##id: map(y, x, n, act_##id, p0, p1); break;
+#define AN_ACTIVATION(id, ...)      \
+  case AN_ACT_##id:                 \
+    map(y, x, n, act_##id, p0, p1); \
+    break;
 #include "activation/list.def"
 #undef AN_ACTIVATION
   }
@@ -64,8 +86,10 @@ void activation_apply(float *y, const float *x, size_t n, size_t activation, dou
 void activation_apply_gated(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0,
                             double p1) {
   switch (activation) {
-#define AN_ACTIVATION(id, ...) \
-  case AN_ACT_##id: map_gated(y, gate, up, n, act_##id, p0, p1); break;
+#define AN_ACTIVATION(id, ...)                   \
+  case AN_ACT_##id:                              \
+    map_gated(y, gate, up, n, act_##id, p0, p1); \
+    break;
 #include "activation/list.def"
 #undef AN_ACTIVATION
   }

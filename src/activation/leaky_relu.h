@@ -1,0 +1,6 @@
+/* leaky_relu(x) = x for x >= 0, negative_slope * x below. Chosen by the sign of x, so slopes above 1, 0 and below 0 are
+ * right. */
+AN_INLINE vf act_leaky_relu(vf x, double p0, double p1) {
+  (void)p1;
+  return vf_select(vf_lt(x, vf_set(0.0f)), vf_mul(x, vf_set((float)p0)), x);
+}

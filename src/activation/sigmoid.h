@@ -1,0 +1,5 @@
+/* sigmoid(x) = 1 / (1 + e^-x). */
+AN_INLINE vf act_sigmoid(vf x, double p0, double p1) {
+  (void)p0, (void)p1;
+  return vm_sigmoid(x);
+}

@@ -1,0 +1,6 @@
+/* softsign(x) = x / (1 + |x|). */
+AN_INLINE vf act_softsign(vf x, double p0, double p1) {
+  (void)p0, (void)p1;
+  x = vf_min(vf_max(x, vf_set(-0x1.fffffep127f)), vf_set(0x1.fffffep127f));
+  return vf_div(x, vf_add(vf_abs(x), vf_set(1.0f)));
+}
