@@ -31,7 +31,7 @@ void ffn_fwd(float *y, const float *x, float *workspace, const ffn *f, size_t ro
         matmul(gate, columns, xm, d_model, f->gate + h * d_model, d_model * MATMUL_PANEL,
                f->gate_bias ? f->gate_bias + h : NULL, 0, r, d_model, columns);
         activation_apply_gated(hidden, gate, hidden, r * columns, f->activation, f->p0, f->p1);
-      } else {
+      } else if (f->activation != AN_ACT_identity) {
         activation_apply(hidden, hidden, r * columns, f->activation, f->p0, f->p1);
       }
       matmul(y + m * d_model, d_model, hidden, columns, f->down + h * MATMUL_PANEL, d_ff * MATMUL_PANEL,

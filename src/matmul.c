@@ -158,6 +158,7 @@ an_status an_linear_fwd(float *y, const float *x, const float *packed, const flo
       float *const block = y + m * out + n;
       matmul(block, out, x + m * in, in, packed + n / MATMUL_PANEL * panel, panel, bias ? bias + n : NULL, 0, r, in,
              columns);
+      if (activation == AN_ACT_identity) continue;
       for (size_t i = 0; i < r; i++) activation_apply(block + i * out, block + i * out, columns, activation, p0, p1);
     }
   }

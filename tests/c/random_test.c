@@ -1,0 +1,161 @@
+/* The generator against Random123's known answers, the quantile function against erfc, the distributions by statistics. */
+#include "../../src/random.h"
+
+#include "test.h"
+
+#if defined(AN_TEST_QUICK)
+enum { N = 20000 };
+#else
+enum { N = 1000000 };
+#endif
+
+/* Random123, tests/kat_vectors: "philox4x32 10", counter, key, result. */
+static const uint32_t known[][10] = {
+    {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+    {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
+     0x6d5451fd},
+    {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
+     0x24126ea1},
+};
+
+static void test_known_answers(void) {
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    uint32_t out[4];
+    philox4x32(out, known[i], known[i] + 4);
+    for (int j = 0; j < 4; j++) CHECK(out[j] == known[i][6 + j], "vector %zu, word %d: %08x", i, j, out[j]);
+  }
+  float u[4];
+  CHECK(an_random(u, 4, AN_RANDOM_UNIFORM, 0, 1, 0, 0) == AN_OK, "status");
+  for (int j = 0; j < 4; j++) CHECK(u[j] == (float)(known[0][6 + j] >> 8) * 0x1p-24f, "uniform %d: %a", j, u[j]);
+}
+
+/* Phi(quantile(p)) = p: erfc is relatively exact in the tail on its side. dp/p = phi(x) x / p dx/x, which is > 1 there. */
+static void test_quantile(void) {
+  CHECK(normal_quantile(0.5) == 0, "median");
+  double worst = 0;
+  for (int i = 1; i < 20000; i++) {
+    const double p = i < 10000 ? i / 20000.0 : ldexp(i - 9999.5, -33 - i % 300); /* down to 2^-330 */
+    const double x = normal_quantile(p);
+    const double density = exp(-x * x / 2) / 2.5066282746310002;
+    /* Newton: the distance of x from the true quantile. */
+    const double error = fabs((0.5 * erfc(-x * 0.70710678118654757) - p) / density);
+    if (error / (fabs(x) + 1e-3) > worst) worst = error / (fabs(x) + 1e-3);
+    if (p >= 0x1p-40) CHECK(normal_quantile(1 - p) == -normal_quantile(1 - (1 - p)), "symmetry at %g", p);
+  }
+  CHECK(worst < 2e-15, "quantile: relative error %g", worst);
+}
+
+/* The largest distance of the empirical distribution from the true one; sorts x. */
+static int compare(const void *a, const void *b) {
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+static double uniform_cdf(double x) { return (x + 2) / 5; }
+static double normal_cdf(double x) { return 0.5 * erfc(-(x - 1) / 2 * 0.70710678118654757); }
+static double kolmogorov(float *x, size_t n, double (*cdf)(double)) {
+  qsort(x, n, sizeof *x, compare);
+  double worst = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double f = cdf(x[i]);
+    worst = fmax(worst, fmax(f - (double)i / (double)n, (double)(i + 1) / (double)n - f));
+  }
+  return worst;
+}
+
+static double correlation(const float *x, const float *y, size_t n) {
+  double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
+  for (size_t i = 0; i < n; i++) {
+    sx += x[i], sy += y[i];
+    sxx += (double)x[i] * x[i], syy += (double)y[i] * y[i], sxy += (double)x[i] * y[i];
+  }
+  const double m = (double)n;
+  return (sxy - sx * sy / m) / sqrt((sxx - sx * sx / m) * (syy - sy * sy / m));
+}
+
+/* Limits at five standard deviations of each statistic (Kolmogorov: P(D > 2.4 / sqrt n) = 2e-5); the draws are fixed. */
+static void test_distributions(void) {
+  float *x = guarded_alloc(N, 0), *y = guarded_alloc(N, 0);
+  const double root = sqrt((double)N);
+  for (uint32_t seed = 0; seed < 3; seed++) {
+    CHECK(an_random(x, N, AN_RANDOM_UNIFORM, -2, 3, seed, 7) == AN_OK, "status");
+    double sum = 0;
+    int inside = 1;
+    for (size_t i = 0; i < N; i++) sum += x[i], inside &= x[i] >= -2 && x[i] < 3;
+    CHECK(inside, "uniform outside [a, b)");
+    CHECK(fabs(sum / N - 0.5) < 5 * 5 / sqrt(12) / root, "uniform: mean %g", sum / N);
+    CHECK(fabs(correlation(x, x + 1, N - 1)) < 5 / root, "uniform: neighbours");
+    CHECK(kolmogorov(x, N, uniform_cdf) < 2.4 / root, "uniform: distribution, seed %u", seed);
+
+    CHECK(an_random(x, N, AN_RANDOM_NORMAL, 1, 2, seed, 7) == AN_OK, "status");
+    double square = 0, cube = 0, fourth = 0;
+    size_t tail = 0;
+    sum = 0;
+    for (size_t i = 0; i < N; i++) {
+      const double z = (x[i] - 1) / 2;
+      sum += z, square += z * z, cube += z * z * z, fourth += z * z * z * z;
+      tail += fabs(z) > 3;
+    }
+    CHECK(fabs(sum / N) < 5 / root, "normal: mean %g", sum / N);
+    CHECK(fabs(square / N - 1) < 5 * sqrt(2) / root, "normal: variance %g", square / N);
+    CHECK(fabs(cube / N) < 5 * sqrt(15) / root, "normal: skewness %g", cube / N);
+    CHECK(fabs(fourth / N - 3) < 5 * sqrt(96) / root, "normal: fourth moment %g", fourth / N);
+    CHECK(fabs((double)tail / N - 0.0026998) < 5 * sqrt(0.0027) / root, "normal: beyond 3 sigma %zu", tail);
+    CHECK(fabs(correlation(x, x + 1, N - 1)) < 5 / root, "normal: neighbours");
+
+    an_random(y, N, AN_RANDOM_NORMAL, 1, 2, seed + 1, 7);
+    CHECK(fabs(correlation(x, y, N)) < 5 / root, "normal: seeds %u and the next", seed);
+    an_random(y, N, AN_RANDOM_NORMAL, 1, 2, seed, 8);
+    CHECK(fabs(correlation(x, y, N)) < 5 / root, "normal: streams 7 and 8");
+    an_random(y, N, AN_RANDOM_NORMAL, 1, 2, 7, seed);
+    CHECK(fabs(correlation(x, y, N)) < 5 / root, "normal: seed and stream exchanged");
+    CHECK(kolmogorov(x, N, normal_cdf) < 2.4 / root, "normal: distribution, seed %u", seed);
+  }
+  guarded_free(x, N, 0, "an_random");
+  guarded_free(y, N, 0, "an_random");
+}
+
+/* An element depends on its index, not on how many are asked for or where they go. */
+static void test_prefix(void) {
+  float whole[64];
+  for (int distribution = 0; distribution < 2; distribution++) {
+    an_random(whole, 64, distribution, 0, 1, 123, 4);
+    for (size_t n = 0; n <= 20; n++) {
+      float *part = guarded_alloc(n, n % 4);
+      CHECK(an_random(part, n, distribution, 0, 1, 123, 4) == AN_OK, "status");
+      CHECK(memcmp(part, whole, n * sizeof(float)) == 0, "%zu elements are no prefix", n);
+      guarded_free(part, n, n % 4, "an_random");
+    }
+  }
+}
+
+static void test_edges(void) {
+  /* One float wide: rounding may not reach the open end. */
+  float x[4096];
+  an_random(x, 4096, AN_RANDOM_UNIFORM, 1, 1 + 0x1p-23, 5, 0);
+  for (int i = 0; i < 4096; i++) CHECK(x[i] == 1, "[1, next): %a", x[i]);
+  an_random(x, 4096, AN_RANDOM_UNIFORM, -0x1p-149, 0, 5, 0);
+  for (int i = 0; i < 4096; i++) CHECK(x[i] == -0x1p-149f, "[below 0, 0): %a", x[i]);
+  an_random(x, 4096, AN_RANDOM_UNIFORM, -2 - 0x1p-22, -2, 5, 0);
+  for (int i = 0; i < 4096; i++) CHECK(x[i] == -2 - 0x1p-22f, "[below -2, -2): %a", x[i]);
+  an_random(x, 4096, AN_RANDOM_UNIFORM, 3, 3, 5, 0);
+  for (int i = 0; i < 4096; i++) CHECK(x[i] == 3, "[3, 3]: %a", x[i]);
+  an_random(x, 4096, AN_RANDOM_NORMAL, 3, 0, 5, 0);
+  for (int i = 0; i < 4096; i++) CHECK(x[i] == 3, "sigma 0: %a", x[i]);
+
+  CHECK(an_random(x, 4, 2, 0, 1, 0, 0) == AN_UNKNOWN_OP, "distribution");
+  CHECK(an_random(x, 4, AN_RANDOM_UNIFORM, 1, 0, 0, 0) == AN_INVALID_VALUE, "a > b");
+  CHECK(an_random(x, 4, AN_RANDOM_NORMAL, 0, -1, 0, 0) == AN_INVALID_VALUE, "sigma < 0");
+  CHECK(an_random(x, 4, AN_RANDOM_NORMAL, NAN, 1, 0, 0) == AN_INVALID_VALUE, "NaN");
+  CHECK(an_random(x, 4, AN_RANDOM_UNIFORM, 0, 1e39, 0, 0) == AN_INVALID_VALUE, "beyond float");
+  CHECK(an_random(NULL, 4, AN_RANDOM_UNIFORM, 0, 1, 0, 0) == AN_NULL_POINTER, "NULL");
+  CHECK(an_random(NULL, 0, AN_RANDOM_UNIFORM, 0, 1, 0, 0) == AN_OK, "nothing to do");
+}
+
+int main(void) {
+  test_known_answers();
+  test_quantile();
+  test_distributions();
+  test_prefix();
+  test_edges();
+  return test_report("random");
+}
