@@ -1,0 +1,143 @@
+// @ts-check
+// Checks of plain arguments: options objects, numbers, names. Each names the argument, what came and what was expected.
+import { AddnormError, describe, shapeText, suggestion } from './errors.js';
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @param {string} expected
+ * @returns {AddnormError}
+ */
+export function invalid(what, value, expected) {
+  return new AddnormError('INVALID_ARGUMENT', `${what}: expected ${expected}, got ${describe(value)}`);
+}
+
+/**
+ * A copy of an options object, without what is undefined or null: getters run once, here, before anything is done.
+ * @param {string} what the argument's name
+ * @param {unknown} value
+ * @param {readonly string[]} known the names it may have
+ * @param {string} [noun] what such a name is called
+ * @returns {Record<string, any>}
+ */
+export function options(what, value, known, noun = 'option') {
+  /** @type {Record<string, any>} */
+  const result = Object.create(null);
+  if (value === undefined || value === null) return result;
+  if (typeof value !== 'object' || Array.isArray(value) || ArrayBuffer.isView(value)) {
+    throw invalid(what, value, 'an object');
+  }
+  for (const key of Object.keys(value)) {
+    if (!known.includes(key)) {
+      throw new AddnormError('UNKNOWN_OPTION', `${what}: unknown ${noun} '${key}'; ${suggestion(key, known)}`);
+    }
+    const option = /** @type {any} */ (value)[key];
+    if (option !== undefined && option !== null) result[key] = option;
+  }
+  return result;
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @param {number} [min]
+ * @param {number} [max]
+ * @returns {number} a finite number
+ */
+export function number(what, value, min = -Infinity, max = Infinity) {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return value;
+  throw invalid(what, value, `a finite number${range(min, max)}`);
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @param {number} min
+ * @param {number} [max]
+ * @returns {number} an integer
+ */
+export function integer(what, value, min, max = Number.MAX_SAFE_INTEGER) {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw invalid(what, value, `an integer${range(min, max)}`);
+}
+
+/**
+ * @param {number} min
+ * @param {number} max
+ */
+function range(min, max) {
+  if (max !== Infinity && max !== Number.MAX_SAFE_INTEGER) return ` from ${min} to ${max}`;
+  return min === -Infinity ? '' : ` >= ${min}`;
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @returns {boolean}
+ */
+export function boolean(what, value) {
+  if (typeof value === 'boolean') return value;
+  throw invalid(what, value, 'true or false');
+}
+
+/**
+ * @template {string} T
+ * @param {string} what
+ * @param {unknown} value
+ * @param {readonly T[]} names
+ * @param {'UNKNOWN_NAME' | 'INVALID_ARGUMENT'} [code]
+ * @returns {T}
+ */
+export function name(what, value, names, code = 'INVALID_ARGUMENT') {
+  if (typeof value !== 'string') throw invalid(what, value, 'a name');
+  if (names.includes(/** @type {T} */ (value))) return /** @type {T} */ (value);
+  throw new AddnormError(code, `${what}: unknown name ${describe(value)}; ${suggestion(value, names)}`);
+}
+
+/** As many axes as the module permutes. */
+export const MAX_RANK = 8;
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @returns {readonly number[]} a frozen copy
+ */
+export function shape(what, value) {
+  if (!Array.isArray(value) || value.length > MAX_RANK) {
+    throw invalid(what, value, `an array of at most ${MAX_RANK} sizes`);
+  }
+  let bytes = 4;
+  const sizes = [];
+  for (let i = 0; i < value.length; i++) {
+    const size = integer(`${what}[${i}]`, value[i], 0, 2 ** 32 - 1);
+    sizes.push(size);
+    bytes *= size;
+  }
+  if (bytes >= 2 ** 32 && !sizes.includes(0)) {
+    throw new AddnormError(
+      'OUT_OF_MEMORY',
+      `${what}: ${shapeText(sizes)} is ${bytes} bytes, more than a 32-bit memory has`,
+    );
+  }
+  return Object.freeze(sizes);
+}
+
+/**
+ * @param {readonly number[]} sizes
+ * @returns {number} their product; 1 for none
+ */
+export function product(sizes) {
+  return sizes.reduce((a, b) => a * b, 1);
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @param {number} rank
+ * @returns {number} an axis, counted from the front
+ */
+export function axis(what, value, rank) {
+  if (rank === 0) throw new AddnormError('SHAPE_MISMATCH', `${what}: x is a single number and has no axis`);
+  const at = integer(what, value, -rank, rank - 1);
+  return at < 0 ? at + rank : at;
+}

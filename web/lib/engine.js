@@ -1,0 +1,101 @@
+// @ts-check
+// What all objects of one instance share: its memory, its lists, who is alive, and the open scopes.
+import { AddnormError } from './errors.js';
+import { readLists } from './lists.js';
+
+/** @typedef {{ dispose(): void }} Disposable */
+
+/** The codes of an_status by name; a status that cannot come from a caller's mistake has none and is our own fault. */
+const codes = /** @type {Record<string, import('./errors.js').ErrorCode>} */ ({
+  UNKNOWN_OP: 'UNKNOWN_NAME',
+  INVALID_SHAPE: 'SHAPE_MISMATCH',
+  SIZE_OVERFLOW: 'OUT_OF_MEMORY',
+});
+
+export class Engine {
+  /** Tensors and modules that have not been disposed. */
+  live = 0;
+  /** What was made in each open scope, the innermost last. @type {Set<Disposable>[]} */
+  #scopes = [];
+
+  /** @param {import('./memory.js').Memory} memory */
+  constructor(memory) {
+    this.memory = memory;
+    this.lists = readLists(memory);
+  }
+
+  /** @param {Disposable} made */
+  track(made) {
+    this.live++;
+    this.#scopes.at(-1)?.add(made);
+  }
+
+  /** @param {Disposable} gone */
+  untrack(gone) {
+    if (this.memory.dead) return;
+    this.live--;
+    for (const scope of this.#scopes) scope.delete(gone);
+  }
+
+  dispose() {
+    this.memory.dispose();
+    this.live = 0;
+  }
+
+  /**
+   * Calls a function that returns an an_status.
+   * @param {string} what the operation, for the message
+   * @param {string} name
+   * @param {...number} args
+   */
+  compute(what, name, ...args) {
+    const status = this.memory.call(name, ...args);
+    if (status === 0) return;
+    const text = this.memory.text('an_status_name', status) ?? '';
+    throw new AddnormError(codes[text] ?? 'INVALID_ARGUMENT', `${what}: refused by the module (${text})`);
+  }
+
+  /**
+   * Runs fn and disposes what it made, except what it returns.
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  scope(fn) {
+    const made = new Set();
+    this.#scopes.push(made);
+    /** @type {Set<unknown>} */
+    let kept = new Set();
+    try {
+      const result = fn();
+      if (typeof (/** @type {any} */ (result)?.then) === 'function') {
+        throw new AddnormError('INVALID_ARGUMENT', 'scope: the function must not be asynchronous');
+      }
+      kept = reachable(result);
+      return result;
+    } finally {
+      this.#scopes.pop();
+      for (const disposable of made) {
+        if (kept.has(disposable)) this.#scopes.at(-1)?.add(disposable);
+        else disposable.dispose();
+      }
+    }
+  }
+}
+
+/**
+ * Everything in a value, through arrays, maps, sets and plain objects.
+ * @param {unknown} value
+ * @param {Set<unknown>} [seen]
+ */
+function reachable(value, seen = new Set()) {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return seen;
+  seen.add(value);
+  const prototype = Object.getPrototypeOf(value);
+  if (Array.isArray(value) || value instanceof Set) for (const element of value) reachable(element, seen);
+  else if (value instanceof Map) for (const element of value.values()) reachable(element, seen);
+  else if (prototype === Object.prototype || prototype === null) {
+    for (const element of Object.values(value)) reachable(element, seen);
+  }
+  return seen;
+}

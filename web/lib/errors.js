@@ -1,0 +1,102 @@
+// @ts-check
+// Errors, and the words in which they speak of what was given.
+
+/**
+ * - `INVALID_ARGUMENT`: a value of the wrong type or outside its range
+ * - `SHAPE_MISMATCH`: a shape that does not fit, or an axis of length 0 where there must be one
+ * - `UNKNOWN_NAME`: no operation, norm, placement or parameter of that name
+ * - `UNKNOWN_OPTION`: no option or configuration field of that name
+ * - `OUT_OF_MEMORY`: more than `maxBytes`, or than the engine gives
+ * - `DISPOSED`: the tensor, module or instance has been disposed
+ * - `WRONG_INSTANCE`: the tensor belongs to another `load()`
+ * - `TRAP`: the WebAssembly code trapped; the instance cannot be used any more
+ * - `WASM_LOAD`: what came from the URL (or was given) is not this package's module
+ * - `UNSUPPORTED`: the engine does not have what the variant needs
+ * - `SELF_TEST`: `selfTest()` found a result outside its tolerance
+ * @typedef {'INVALID_ARGUMENT' | 'SHAPE_MISMATCH' | 'UNKNOWN_NAME' | 'UNKNOWN_OPTION' | 'OUT_OF_MEMORY' | 'DISPOSED'
+ *   | 'WRONG_INSTANCE' | 'TRAP' | 'WASM_LOAD' | 'UNSUPPORTED' | 'SELF_TEST'} ErrorCode
+ */
+
+/** Every error that this package throws on purpose. `code` is for programs, `message` for people. */
+export class AddnormError extends Error {
+  /**
+   * @param {ErrorCode} code
+   * @param {string} message
+   * @param {{ cause?: unknown }} [options]
+   */
+  constructor(code, message, options) {
+    super(message, options);
+    this.name = 'AddnormError';
+    /**
+     * @readonly
+     * @type {ErrorCode}
+     */
+    this.code = code;
+  }
+}
+
+/**
+ * What a value is, in a few words; never throws.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function describe(value) {
+  if (typeof value === 'string') return `'${value.length > 40 ? `${value.slice(0, 40)}...` : value}'`;
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'function') return 'a function';
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) {
+    const short = value.length <= 8 && value.every((element) => typeof element === 'number');
+    return short ? shapeText(value) : `an array of ${value.length}`;
+  }
+  if (ArrayBuffer.isView(value)) return `a ${Object.prototype.toString.call(value).slice(8, -1)}`;
+  return 'an object';
+}
+
+/**
+ * @param {readonly number[]} shape
+ * @returns {string} `[2, 3]`
+ */
+export function shapeText(shape) {
+  return `[${Array.from(shape, String).join(', ')}]`;
+}
+
+/**
+ * @param {readonly string[]} names
+ * @returns {string} `'a', 'b'`
+ */
+export function quoted(names) {
+  return names.map((name) => `'${name}'`).join(', ');
+}
+
+/**
+ * A hint that follows "unknown name": the nearest known one, or the whole list where none is near.
+ * @param {string} name
+ * @param {readonly string[]} known
+ * @returns {string}
+ */
+export function suggestion(name, known) {
+  // A name longer than this is no slip of the pen, and the distance is quadratic.
+  const candidates = name.length > 64 ? [] : known.map((other) => ({ other, d: distance(name.toLowerCase(), other) }));
+  candidates.sort((a, b) => a.d - b.d);
+  const best = candidates[0];
+  if (best && best.d <= Math.max(2, name.length / 3)) return `did you mean '${best.other}'?`;
+  return known.length > 0 ? `known: ${quoted(known)}` : 'there are none here';
+}
+
+/**
+ * Levenshtein distance.
+ * @param {string} a
+ * @param {string} b
+ */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + Number(a[i - 1] !== b[j - 1]));
+    }
+    row = next;
+  }
+  return row[b.length];
+}

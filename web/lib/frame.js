@@ -1,0 +1,203 @@
+// @ts-check
+// One operation's operands: checked first, copied in when their address is asked for, freed at the end in any case.
+import { product } from './check.js';
+import { AddnormError, shapeText } from './errors.js';
+import { addressOf, numbersOf, Tensor } from './tensor.js';
+
+/** @typedef {import('./engine.js').Engine} Engine */
+
+/** Numbers that a kernel reads or writes. */
+export class Operand {
+  #frame;
+  /** @type {Float32Array | null} */
+  #source;
+  #address = 0;
+
+  /**
+   * @param {Frame} frame
+   * @param {string} what
+   * @param {readonly number[]} shape
+   * @param {number | Float32Array | null} from its address, or the numbers to copy in, or null for room
+   * @param {Tensor | null} [tensor]
+   */
+  constructor(frame, what, shape, from, tensor = null) {
+    this.#frame = frame;
+    this.what = what;
+    this.shape = shape;
+    this.size = product(shape);
+    this.tensor = tensor;
+    this.#source = typeof from === 'number' ? null : from;
+    if (typeof from === 'number') this.#address = from;
+  }
+
+  /** Its address. The first time it may allocate, so views that were made before are dead then. */
+  get address() {
+    if (this.#address === 0 && this.size > 0) {
+      this.#address = this.#frame.room(this.size * 4, this.what);
+      if (this.#source) this.#frame.memory.floats(this.#address, this.size).set(this.#source);
+    }
+    return this.#address;
+  }
+
+  /**
+   * Copies the numbers to an address, without another copy in between.
+   * @param {number} address
+   */
+  copyTo(address) {
+    const { memory } = this.#frame;
+    memory.floats(address, this.size).set(this.#source ?? memory.floats(this.#address, this.size));
+  }
+
+  /** Copies the numbers back to where they came from, after a kernel has updated them in place. */
+  writeBack() {
+    this.#source?.set(this.#frame.memory.floats(this.#address, this.size));
+  }
+
+  /**
+   * True if both lie on common memory, in the instance or outside.
+   * @param {Operand} other
+   */
+  overlaps(other) {
+    if (this.size === 0 || other.size === 0) return false;
+    const a = this.#source;
+    const b = other.#source;
+    if (a && b) {
+      return (
+        a.buffer === b.buffer &&
+        a.byteOffset < b.byteOffset + b.byteLength &&
+        b.byteOffset < a.byteOffset + a.byteLength
+      );
+    }
+    if (a || b) return false;
+    return this.#address < other.#address + other.size * 4 && other.#address < this.#address + this.size * 4;
+  }
+}
+
+export class Frame {
+  #engine;
+  /** @type {Set<number>} */
+  #temporaries = new Set();
+
+  /** @param {Engine} engine */
+  constructor(engine) {
+    this.#engine = engine;
+  }
+
+  get memory() {
+    return this.#engine.memory;
+  }
+
+  /**
+   * Runs an operation. Whatever it allocated and did not give away is freed.
+   * @template T
+   * @param {Engine} engine
+   * @param {(frame: Frame) => T} operation
+   * @returns {T}
+   */
+  static run(engine, operation) {
+    const frame = new Frame(engine);
+    try {
+      return operation(frame);
+    } finally {
+      for (const pointer of frame.#temporaries) engine.memory.free(pointer);
+    }
+  }
+
+  /**
+   * @param {number} bytes
+   * @param {string} what
+   * @returns {number} an address, valid until the operation ends
+   */
+  room(bytes, what) {
+    const pointer = this.memory.alloc(bytes, what);
+    if (pointer !== 0) this.#temporaries.add(pointer);
+    return pointer;
+  }
+
+  /**
+   * An argument. With a shape wanted, a Tensor or `{ data, shape }` must have it, and a plain Float32Array, which does not
+   * say its own, must have as many elements.
+   * @param {string} what
+   * @param {unknown} value
+   * @param {readonly number[]} [wanted]
+   * @param {string} [hint] what follows the message of a mismatch
+   * @returns {Operand}
+   */
+  input(what, value, wanted, hint = '') {
+    const address = value instanceof Tensor ? addressOf(value, this.#engine, what) : null;
+    const { data, shape: own } = numbersOf(value, what);
+    if (wanted && (own ? shapeText(own) !== shapeText(wanted) : data.length !== product(wanted))) {
+      throw new AddnormError(
+        'SHAPE_MISMATCH',
+        `${what}: expected ${shapeText(wanted)}, got ${shapeText(own ?? [data.length])}${hint}`,
+      );
+    }
+    const shape = wanted ?? own ?? Object.freeze([data.length]);
+    if (address !== null) return new Operand(this, what, shape, address, /** @type {Tensor} */ (value));
+    // A view of the instance's own memory is read in place: a copy might grow the memory and detach the view.
+    return new Operand(this, what, shape, this.memory.owns(data) ? data.byteOffset : data);
+  }
+
+  /**
+   * As input, or null where there is none.
+   * @param {string} what
+   * @param {unknown} value
+   * @param {readonly number[]} wanted
+   */
+  optional(what, value, wanted) {
+    return value === undefined || value === null ? null : this.input(what, value, wanted);
+  }
+
+  /**
+   * Room for a result.
+   * @param {readonly number[]} shape
+   * @param {string} [what]
+   */
+  output(shape, what = 'the result') {
+    return new Operand(this, what, shape, null);
+  }
+
+  /**
+   * Writes an operand with its axes in another order: axis i of the result is the operand's axis order[i].
+   * @param {number} address
+   * @param {Operand} operand
+   * @param {readonly number[]} order
+   */
+  permute(address, operand, order) {
+    const rank = order.length;
+    const from = operand.address;
+    const plan = this.room(rank * 8, 'the order of axes');
+    this.memory.words(plan, rank * 2).set([...operand.shape, ...order]);
+    this.#engine.compute('permute', 'an_permute', address, from, plan, plan + rank * 4, rank);
+  }
+
+  /**
+   * Gives results to the caller: Tensors if `like` is one, else Float32Arrays.
+   * @param {Operand} like
+   * @param {Record<string, Operand>} results
+   * @returns {any}
+   */
+  results(like, results) {
+    const give = like.tensor ? this.adopt.bind(this) : this.#copy.bind(this);
+    return Object.fromEntries(Object.entries(results).map(([name, operand]) => [name, give(operand)]));
+  }
+
+  /**
+   * Makes an operand's memory a tensor's.
+   * @param {Operand} operand
+   */
+  adopt(operand) {
+    this.#temporaries.delete(operand.address);
+    return new Tensor(this.#engine, operand.address, operand.shape);
+  }
+
+  /** @param {Operand} operand */
+  #copy({ address, size }) {
+    try {
+      return this.memory.floats(address, size).slice();
+    } catch (cause) {
+      if (cause instanceof AddnormError) throw cause;
+      throw new AddnormError('OUT_OF_MEMORY', `the result: the engine gives no array of ${size} numbers`, { cause });
+    }
+  }
+}

@@ -1,0 +1,254 @@
+// @ts-check
+/// <reference lib="esnext.disposable" preserve="true" />
+// addnorm's public entry. This file is the manual of the JavaScript API.
+import { Block, Ffn } from './block.js';
+import * as check from './check.js';
+import { Engine } from './engine.js';
+import { AddnormError } from './errors.js';
+import { capabilities, chooseVariant, compile, instantiate, MAX_BYTES, MIN_BYTES } from './loader.js';
+import { addNorm, norm } from './norm.js';
+import { activation, add, glu, linear, softmax, tensor, zeros } from './ops.js';
+import { Tensor } from './tensor.js';
+
+export { AddnormError, Block, Ffn, Tensor };
+
+/** @typedef {import('./types.js').TensorLike} TensorLike */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').Like<T>} Like
+ */
+
+/**
+ * Loads the module: a new instance with memory of its own. Compilation is shared by all loads of one URL; after a failure
+ * the next call tries again.
+ *
+ * ```js
+ * import { load } from 'addnorm';
+ * const an = await load();
+ * const y = an.activation('gelu_tanh', Float32Array.of(-1, 0, 1));
+ * ```
+ * @param {import('./types.js').LoadOptions} [options]
+ * @returns {Promise<Addnorm>}
+ * @throws {AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant that this engine does
+ *   not run; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
+ */
+export async function load(options) {
+  const given = check.options('options', options, ['variant', 'wasm', 'maxBytes']);
+  const maxBytes = check.integer('maxBytes', given.maxBytes ?? MAX_BYTES, MIN_BYTES, MAX_BYTES);
+  const able = capabilities();
+  const variant = chooseVariant(given.variant, able);
+  const module = await compile(variant, given.wasm);
+  const engine = new Engine(await instantiate(module, maxBytes));
+  return new Addnorm(engine, given.wasm && given.variant === undefined ? 'custom' : variant, able);
+}
+
+/**
+ * One instance of the module.
+ *
+ * Where a tensor is taken, so is a Float32Array (shape `[n]`) or `{ data: Float32Array, shape }`. If the main argument,
+ * the first one, is a Tensor the results are new Tensors, which the caller disposes; else they are Float32Arrays and nothing
+ * is left behind. For the other arguments a plain Float32Array fits wherever its length does. Nothing is changed by an
+ * error, and every error on purpose is an AddnormError.
+ */
+export class Addnorm {
+  #engine;
+
+  /**
+   * @hideconstructor
+   * @param {Engine} engine
+   * @param {import('./types.js').Variant | 'custom'} variant
+   * @param {import('./types.js').Capabilities} able
+   */
+  constructor(engine, variant, able) {
+    if (!(engine instanceof Engine)) throw new AddnormError('INVALID_ARGUMENT', 'Addnorm: made by load(), not by new');
+    this.#engine = engine;
+    const { activations, norms, placements, fields } = engine.lists;
+    /** Which build this is; `'custom'` if `wasm` was given without a variant. */
+    this.variant = variant;
+    /** @type {string} */
+    this.version = engine.memory.text('an_version') ?? '';
+    /** Per variant: whether this engine runs it, and why not. */
+    this.capabilities = able;
+    /** What `activation`, `glu` and `linear` take, with parameters, their defaults and the formula. @type {readonly Readonly<import('./types.js').ActivationInfo>[]} */
+    this.activations = activations;
+    /** What `norm` takes. @type {readonly Readonly<import('./types.js').NormInfo>[]} */
+    this.norms = norms;
+    /** Where a block's norm may sit. @type {readonly Readonly<import('./types.js').PlacementInfo>[]} */
+    this.placements = placements;
+    /** What a block's configuration may say: type, default, range, help. @type {readonly Readonly<import('./types.js').FieldInfo>[]} */
+    this.fields = fields;
+    Object.freeze(this);
+  }
+
+  /**
+   * A tensor with a copy of the data.
+   * @param {TensorLike} data
+   * @param {readonly number[]} [shape] default: data's own, or `[data.length]`
+   * @returns {Tensor}
+   * @throws {AddnormError} `SHAPE_MISMATCH`, `OUT_OF_MEMORY`, `INVALID_ARGUMENT`
+   */
+  tensor(data, shape) {
+    return tensor(this.#engine, data, shape);
+  }
+
+  /**
+   * @param {readonly number[]} shape
+   * @returns {Tensor} of zeros
+   */
+  zeros(shape) {
+    return zeros(this.#engine, shape);
+  }
+
+  /**
+   * Runs fn and disposes every tensor and module that was made in it, except what it returns (also inside arrays and plain
+   * objects). fn must not be async. If it throws, everything is disposed.
+   *
+   * ```js
+   * const y = an.scope(() => an.softmax(an.add(x, an.activation('silu', x))));
+   * ```
+   * @template T
+   * @param {() => T} fn
+   * @returns {T}
+   */
+  scope(fn) {
+    if (typeof fn !== 'function') throw check.invalid('fn', fn, 'a function');
+    return this.#engine.scope(fn);
+  }
+
+  /**
+   * How much memory is in use. Results that come as Float32Arrays leave nothing in it.
+   * @returns {import('./types.js').Stats}
+   */
+  stats() {
+    const { memory, live } = this.#engine;
+    return { bytes: memory.bytes, peak: memory.peak, live, memory: memory.size };
+  }
+
+  /**
+   * y[i] = activation(x[i]).
+   * @template {TensorLike} T
+   * @param {import('./types.js').ActivationName | import('./types.js').ActivationAlias} name
+   * @param {T} x any shape
+   * @param {import('./types.js').ActivationParams} [params] e.g. `{ alpha: 0.5 }`; `an.activations` says which there are
+   * @returns {Like<T>} x's shape
+   */
+  activation(name, x, params) {
+    return activation(this.#engine, name, x, params);
+  }
+
+  /**
+   * y[i] = activation(gate[i]) * up[i], a gated linear unit: `glu` (sigmoid), `bilinear` (identity), `reglu`, `geglu`
+   * (gelu_erf), `swiglu` (silu), or any activation.
+   * @template {TensorLike} T
+   * @param {import('./types.js').ActivationName | import('./types.js').ActivationAlias | import('./types.js').GluAlias} name
+   * @param {T} gate any shape
+   * @param {TensorLike} up the same shape
+   * @param {import('./types.js').ActivationParams} [params]
+   * @returns {Like<T>}
+   */
+  glu(name, gate, up, params) {
+    return glu(this.#engine, name, gate, up, params);
+  }
+
+  /**
+   * Softmax or log-softmax along one axis.
+   * @template {TensorLike} T
+   * @param {T} x at least one axis
+   * @param {import('./types.js').SoftmaxOptions} [options]
+   * @returns {Like<T>} x's shape
+   */
+  softmax(x, options) {
+    return softmax(this.#engine, x, options);
+  }
+
+  /**
+   * Normalises x. What a norm computes, its kind and its default eps stand in `an.norms`.
+   * - Kind row (layer_norm, layer_norm_std, rms_norm, rms_norm_outside, dyt, none): statistics over `axes`, any list in any
+   *   order; weight and bias have the sizes of these axes in this order. An empty list normalises each element by itself.
+   * - batch_norm: x [..., channels, ...], statistics a channel over all other axes.
+   * - group_norm, instance_norm: x [batch, ..., channels, ...], statistics a batch entry and group of channels.
+   * @template {TensorLike} T
+   * @template {import('./types.js').NormOptions} [O=import('./types.js').NormOptions]
+   * @param {import('./types.js').NormName} name
+   * @param {T} x
+   * @param {O} [options]
+   * @returns {O extends { stats: true } ? { y: Like<T>, mean: Like<T>, rstd: Like<T> } : Like<T>} y in x's shape. mean and
+   *   rstd, with `stats: true`: x's shape with 1 for each of the axes (row), [channels] (batch), [batch, groups] (group)
+   */
+  norm(name, x, options) {
+    return norm(this.#engine, name, x, options);
+  }
+
+  /**
+   * alpha * x + y, the residual addition.
+   * @template {TensorLike} T
+   * @param {T} x any shape
+   * @param {TensorLike} y the same shape
+   * @param {import('./types.js').AddOptions} [options]
+   * @returns {Like<T>}
+   */
+  add(x, y, options) {
+    return add(this.#engine, x, y, options);
+  }
+
+  /**
+   * sum = alpha * x + residual and y = norm(sum), for row norms in one pass over memory. Options as `norm` has them.
+   * @template {TensorLike} T
+   * @template {import('./types.js').AddNormOptions} [O=import('./types.js').AddNormOptions]
+   * @param {import('./types.js').NormName} name
+   * @param {T} x
+   * @param {TensorLike} residual the same shape
+   * @param {O} [options]
+   * @returns {O extends { stats: true } ? { sum: Like<T>, y: Like<T>, mean: Like<T>, rstd: Like<T> } : { sum: Like<T>, y: Like<T> }}
+   */
+  addNorm(name, x, residual, options) {
+    return addNorm(this.#engine, name, x, residual, options);
+  }
+
+  /**
+   * y = activation(x Wᵀ + b). The weight is packed in every call; `ffn` and `block` pack theirs once.
+   * @template {TensorLike} T
+   * @param {T} x [..., in]
+   * @param {TensorLike} weight [out, in]; [in, out] with `layout: 'in_out'`; a Tensor or `{ data, shape }`
+   * @param {import('./types.js').LinearOptions} [options]
+   * @returns {Like<T>} [..., out]
+   */
+  linear(x, weight, options) {
+    return linear(this.#engine, x, weight, options);
+  }
+
+  /**
+   * A feed-forward network.
+   *
+   * ```js
+   * const ffn = an.ffn({ d_model: 64, d_ff: 172, activation: 'silu', gated: true, bias: false }, { seed: 7 });
+   * const y = ffn.forward(new Float32Array(64));
+   * ```
+   * @param {import('./types.js').FfnConfig} [config]
+   * @param {import('./types.js').Init} [init] default `{ seed: 0 }`
+   * @returns {Ffn} to be disposed
+   */
+  ffn(config, init) {
+    return new Ffn(this.#engine, config, init);
+  }
+
+  /**
+   * A residual block: a feed-forward network with its norm, in one of `an.placements`.
+   * @param {import('./types.js').BlockConfig} [config]
+   * @param {import('./types.js').Init} [init] default `{ seed: 0 }`
+   * @returns {Block} to be disposed
+   */
+  block(config, init) {
+    return new Block(this.#engine, config, init);
+  }
+
+  /** Ends the instance: its memory goes back to the engine, its tensors and modules are dead. More than once is fine. */
+  dispose() {
+    this.#engine.dispose();
+  }
+
+  [Symbol.dispose]() {
+    this.dispose();
+  }
+}

@@ -1,0 +1,244 @@
+// @ts-check
+// Chooses a variant, finds its bytes, compiles and instantiates it. No Emscripten glue: docs/adr says why.
+import { AddnormError, describe, quoted } from './errors.js';
+import { Memory, PAGE_BYTES } from './memory.js';
+
+/** This package's version. A module of another version has another ABI and is refused. */
+const VERSION = '0.1.0';
+
+/** What the modules import as their initial memory: build.sh's INITIAL_MEMORY. */
+const INITIAL_PAGES = 16;
+const MAX_PAGES = 65536;
+
+/** From the best to the plainest. @type {readonly import('./types.js').Variant[]} */
+export const VARIANTS = Object.freeze(['relaxed', 'simd', 'scalar']);
+
+// Bundlers recognise exactly this form, one literal a file.
+const urls = {
+  relaxed: () => new URL('./addnorm.relaxed.wasm', import.meta.url),
+  simd: () => new URL('./addnorm.simd.wasm', import.meta.url),
+  scalar: () => new URL('./addnorm.scalar.wasm', import.meta.url),
+};
+
+// (module (func (result v128) ...)): `i32.const 0  i8x16.splat` once, and thrice with f32x4.relaxed_madd behind.
+const head = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
+const splat = [0x41, 0, 0xfd, 0x0f];
+const probes = {
+  relaxed: [...head, 10, 0x13, 1, 0x11, 0, ...splat, ...splat, ...splat, 0xfd, 0x85, 2, 0x0b],
+  simd: [...head, 10, 8, 1, 6, 0, ...splat, 0x0b],
+  scalar: [...head.slice(0, 8)],
+};
+const refusals = {
+  relaxed: 'this engine does not validate relaxed SIMD (Node 20 does with --experimental-wasm-relaxed-simd)',
+  simd: 'this engine does not validate SIMD',
+  scalar: 'this engine does not validate WebAssembly',
+};
+
+/**
+ * What this engine can run, and why not.
+ * @returns {import('./types.js').Capabilities}
+ */
+export function capabilities() {
+  const entries = VARIANTS.map((variant) => {
+    const available = typeof WebAssembly === 'object' && WebAssembly.validate(Uint8Array.from(probes[variant]));
+    return [variant, Object.freeze({ available, reason: available ? '' : refusals[variant] })];
+  });
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+/**
+ * @param {unknown} wanted
+ * @param {import('./types.js').Capabilities} able
+ * @returns {import('./types.js').Variant}
+ */
+export function chooseVariant(wanted, able) {
+  if (wanted === undefined || wanted === 'auto') {
+    const best = VARIANTS.find((variant) => able[variant].available);
+    if (best) return best;
+    throw new AddnormError('UNSUPPORTED', `no variant can run: ${able.scalar.reason}`);
+  }
+  const variant = VARIANTS.find((known) => known === wanted);
+  if (!variant) {
+    throw new AddnormError(
+      'INVALID_ARGUMENT',
+      `variant: expected one of ${quoted(['auto', ...VARIANTS])}, got ${describe(wanted)}`,
+    );
+  }
+  if (!able[variant].available) {
+    throw new AddnormError('UNSUPPORTED', `variant '${variant}': ${able[variant].reason}`);
+  }
+  return variant;
+}
+
+/** Compiled modules, by URL. A promise, so that concurrent loads share one; dropped if it fails. @type {Map<string, Promise<WebAssembly.Module>>} */
+const compiled = new Map();
+
+/**
+ * The compiled module of a variant, from the source that the caller gave or from beside this file.
+ * @param {import('./types.js').Variant} variant
+ * @param {unknown} source
+ * @returns {Promise<WebAssembly.Module>}
+ */
+export async function compile(variant, source) {
+  if (source instanceof WebAssembly.Module) return source;
+  if (isResponse(source)) return fromResponse(source, source.url || 'the Response given');
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
+    // A copy, since compilation reads it later and the caller may go on writing.
+    const bytes =
+      source instanceof ArrayBuffer
+        ? new Uint8Array(source)
+        : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+    return fromBytes(bytes.slice(), 'the bytes given', '');
+  }
+  const url = source === undefined ? urls[variant]() : toURL(source);
+  const key = url.href;
+  let promise = compiled.get(key);
+  if (!promise) {
+    promise = fromURL(url);
+    compiled.set(key, promise);
+    promise.catch(() => compiled.delete(key));
+  }
+  return promise;
+}
+
+/**
+ * @param {any} source
+ * @returns {source is import('./types.js').ResponseLike}
+ */
+function isResponse(source) {
+  return (
+    typeof source === 'object' && source !== null && typeof source.arrayBuffer === 'function' && 'status' in source
+  );
+}
+
+/**
+ * @param {unknown} source
+ * @returns {URL}
+ */
+function toURL(source) {
+  if (source instanceof URL) return source;
+  if (typeof source === 'string') {
+    // A page or worker resolves against its own address, as fetch does.
+    const base = globalThis.location?.href;
+    try {
+      return new URL(source, base);
+    } catch {
+      throw new AddnormError(
+        'INVALID_ARGUMENT',
+        `wasm: ${describe(source)} is no absolute URL; new URL('./file.wasm', import.meta.url) is one`,
+      );
+    }
+  }
+  throw new AddnormError(
+    'INVALID_ARGUMENT',
+    `wasm: expected a URL, string, Response, ArrayBuffer, typed array or WebAssembly.Module, got ${describe(source)}`,
+  );
+}
+
+/** @param {URL} url */
+async function fromURL(url) {
+  if (url.protocol === 'file:' && globalThis.process?.versions?.node) {
+    // In a variable, so that bundlers for the browser do not look for it.
+    const fs = 'node:fs/promises';
+    const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ fs);
+    const bytes = await readFile(url).catch((/** @type {Error} */ cause) => {
+      throw new AddnormError('WASM_LOAD', `could not read ${url.href}: ${cause.message}`, { cause });
+    });
+    return fromBytes(bytes, url.href, '');
+  }
+  const response = await fetch(url).catch((cause) => {
+    throw new AddnormError('WASM_LOAD', `could not fetch ${url.href}: ${cause.message}`, { cause });
+  });
+  return fromResponse(response, url.href);
+}
+
+/**
+ * From the whole body, not by compileStreaming: that one refuses every content type but application/wasm, which many
+ * servers do not send, and these modules are small.
+ * @param {import('./types.js').ResponseLike} response
+ * @param {string} from
+ */
+async function fromResponse(response, from) {
+  const facts = `status ${response.status}, content type ${response.headers?.get('content-type') ?? 'not given'}`;
+  let bytes;
+  try {
+    bytes = new Uint8Array(await response.arrayBuffer());
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new AddnormError('WASM_LOAD', `could not read ${from} (${facts}): ${message}`, { cause });
+  }
+  if (response.status < 200 || response.status > 299) {
+    throw new AddnormError('WASM_LOAD', `could not load ${from} (${facts}): got ${contents(bytes)}`);
+  }
+  return fromBytes(bytes, from, ` (${facts})`);
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {string} from
+ * @param {string} facts
+ */
+async function fromBytes(bytes, from, facts) {
+  if (bytes.length < 8 || bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d) {
+    throw new AddnormError('WASM_LOAD', `${from}${facts} is no WebAssembly: got ${contents(bytes)}`);
+  }
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new AddnormError(
+      'WASM_LOAD',
+      `${from}${facts} does not compile: truncated or damaged (${bytes.length} bytes)? ${message}`,
+      { cause },
+    );
+  }
+}
+
+/** @param {Uint8Array} bytes */
+function contents(bytes) {
+  if (bytes.length === 0) return 'nothing';
+  const start = new TextDecoder().decode(bytes.subarray(0, 256)).trimStart();
+  if (start.startsWith('<')) return 'HTML';
+  const hex = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+  return `${bytes.length} bytes that start with ${hex}`;
+}
+
+/**
+ * @param {WebAssembly.Module} module
+ * @param {number} maxBytes
+ * @returns {Promise<Memory>}
+ */
+export async function instantiate(module, maxBytes) {
+  let memory;
+  try {
+    memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: Math.floor(maxBytes / PAGE_BYTES) });
+  } catch (cause) {
+    throw new AddnormError('OUT_OF_MEMORY', 'the engine gives no memory for another instance', { cause });
+  }
+  // Views are made afresh on every access, so nobody needs to be told that the memory has grown.
+  const env = { memory, emscripten_notify_memory_growth() {} };
+  let instance;
+  try {
+    instance = await WebAssembly.instantiate(module, { env });
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new AddnormError('WASM_LOAD', `the module given is not one of this package: ${message}`, { cause });
+  }
+  const limit = Math.floor(maxBytes / PAGE_BYTES) * PAGE_BYTES;
+  if (typeof instance.exports.an_version !== 'function' || typeof instance.exports._initialize !== 'function') {
+    throw new AddnormError('WASM_LOAD', 'the module given is not one of this package: it has no an_version');
+  }
+  const result = new Memory(instance, memory, limit);
+  result.call('_initialize');
+  const version = result.text('an_version');
+  if (version !== VERSION) {
+    throw new AddnormError(
+      'WASM_LOAD',
+      `the module is addnorm ${version}, this is addnorm ${VERSION}: take both from one package`,
+    );
+  }
+  return result;
+}
+
+export const MIN_BYTES = INITIAL_PAGES * PAGE_BYTES;
+export const MAX_BYTES = MAX_PAGES * PAGE_BYTES;

@@ -1,0 +1,176 @@
+// @ts-check
+import { shape as checkShape, invalid, product } from './check.js';
+import { Engine } from './engine.js';
+import { AddnormError, shapeText } from './errors.js';
+
+/**
+ * The address of a tensor's data, for this package's other files.
+ * @type {(tensor: Tensor, engine: Engine, what: string) => number}
+ */
+export let addressOf;
+
+/**
+ * Disposes a module's parameter, which its own dispose() refuses.
+ * @type {(tensor: Tensor) => void}
+ */
+export let release;
+
+/**
+ * float32 numbers in an instance's memory, row-major. Made by `an.tensor`, `an.zeros` and every operation; freed by
+ * `dispose()`, by `using`, or at the end of an `an.scope`.
+ */
+export class Tensor {
+  #engine;
+  #pointer;
+  #shape;
+  #owner;
+  #disposed = false;
+
+  static {
+    addressOf = (tensor, engine, what) => {
+      if (tensor.#engine !== engine) {
+        throw new AddnormError('WRONG_INSTANCE', `${what}: this tensor belongs to another instance of addnorm`);
+      }
+      return tensor.#address(what);
+    };
+    release = (tensor) => {
+      tensor.#disposed = true;
+      tensor.#engine.memory.free(tensor.#pointer);
+    };
+  }
+
+  /**
+   * For this package only: it takes over memory that is already allocated.
+   * @hideconstructor
+   * @param {Engine} engine
+   * @param {number} pointer
+   * @param {readonly number[]} shape
+   * @param {((tensor: Tensor) => void) | null} [owner] a module's parameter: called after set(); the module disposes it
+   */
+  constructor(engine, pointer, shape, owner = null) {
+    if (!(engine instanceof Engine)) {
+      throw new AddnormError('INVALID_ARGUMENT', 'Tensor: made by an.tensor(data, shape), not by new');
+    }
+    this.#engine = engine;
+    this.#pointer = pointer;
+    this.#shape = shape;
+    this.#owner = owner;
+    if (!owner) engine.track(this);
+  }
+
+  /** @param {string} what */
+  #address(what) {
+    if (this.#disposed) throw new AddnormError('DISPOSED', `${what}: this tensor has been disposed`);
+    return this.#pointer;
+  }
+
+  /** The sizes of the axes. @returns {readonly number[]} */
+  get shape() {
+    return this.#shape;
+  }
+
+  /** The number of elements. @returns {number} */
+  get size() {
+    return product(this.#shape);
+  }
+
+  /**
+   * The numbers in place: a fresh view of the instance's memory, for reading and writing without a copy. It is dead (its
+   * length is 0) as soon as anything is allocated in the instance, so use it at once and never keep it.
+   * @returns {Float32Array}
+   */
+  get data() {
+    return this.#engine.memory.floats(this.#address('data'), this.size);
+  }
+
+  /** A copy of the numbers. @returns {Float32Array} */
+  toArray() {
+    return this.data.slice();
+  }
+
+  /**
+   * Replaces the numbers.
+   * @param {import('./types.js').TensorLike} data as many numbers; a Tensor or `{ data, shape }` must have this shape
+   * @returns {this}
+   */
+  set(data) {
+    const target = this.data;
+    const source = numbersOf(data, 'data');
+    if (source.shape ? shapeText(source.shape) !== shapeText(this.#shape) : source.data.length !== target.length) {
+      throw new AddnormError(
+        'SHAPE_MISMATCH',
+        `data: expected ${shapeText(this.#shape)}, got ${shapeText(source.shape ?? [source.data.length])}`,
+      );
+    }
+    target.set(source.data);
+    this.#owner?.(this);
+    return this;
+  }
+
+  /** Frees the memory. More than once is fine; using the tensor afterwards is an error with code `DISPOSED`. */
+  dispose() {
+    if (this.#disposed) return;
+    if (this.#owner) {
+      throw new AddnormError(
+        'INVALID_ARGUMENT',
+        'dispose: this tensor is a parameter; dispose the module it belongs to',
+      );
+    }
+    release(this);
+    this.#engine.untrack(this);
+  }
+
+  [Symbol.dispose]() {
+    this.dispose();
+  }
+}
+
+/**
+ * True for a Float32Array of any realm.
+ * @param {unknown} value
+ * @returns {value is Float32Array}
+ */
+function isFloats(value) {
+  return ArrayBuffer.isView(value) && /** @type {any} */ (value)[Symbol.toStringTag] === 'Float32Array';
+}
+
+/**
+ * The numbers and shape of whatever is taken for a tensor; a plain Float32Array has no shape.
+ * @param {unknown} value
+ * @param {string} what
+ * @returns {{ data: Float32Array, shape: readonly number[] | null }}
+ */
+export function numbersOf(value, what) {
+  if (value instanceof Tensor) return { data: value.data, shape: value.shape };
+  if (isFloats(value)) return { data: attached(value, what), shape: null };
+  if (typeof value === 'object' && value !== null && 'data' in value && 'shape' in value && isFloats(value.data)) {
+    const shape = checkShape(`${what}.shape`, value.shape);
+    const data = attached(value.data, `${what}.data`);
+    if (product(shape) !== data.length) {
+      throw new AddnormError(
+        'SHAPE_MISMATCH',
+        `${what}: shape ${shapeText(shape)} has ${product(shape)} elements, data has ${data.length}`,
+      );
+    }
+    return { data, shape };
+  }
+  throw invalid(what, value, 'a Tensor, a Float32Array or { data: Float32Array, shape }');
+}
+
+/**
+ * A detached array looks empty; most often it is a Tensor's `data` that was kept for too long.
+ * @param {Float32Array} array
+ * @param {string} what
+ */
+function attached(array, what) {
+  if (array.length > 0) return array;
+  try {
+    new Uint8Array(array.buffer);
+  } catch {
+    throw new AddnormError(
+      'INVALID_ARGUMENT',
+      `${what}: its buffer is detached; a tensor's data is dead after the next allocation, so take it again or pass the tensor`,
+    );
+  }
+  return array;
+}
