@@ -237,6 +237,8 @@ AN_API an_status an_block_parameter_init(float *value, const double *config, siz
 AN_API size_t an_block_packed_bytes(const double *config);
 /* Copies one parameter, given in its shape above, into the packed buffer. All must be packed before forward. */
 AN_API an_status an_block_pack(float *packed, const double *config, size_t parameter, const float *value);
+/* The way back for a parameter of one axis (AN_INVALID_SHAPE for a matrix): forward updates running statistics in place. */
+AN_API an_status an_block_unpack(float *value, const double *config, size_t parameter, const float *packed);
 
 /* Workspace of an_block_fwd for so many rows; grows up to a bounded row count for row norms, then stays. */
 AN_API size_t an_block_workspace_bytes(const double *config, size_t batch, size_t length);

@@ -213,6 +213,19 @@ an_status an_block_pack(float *packed, const double *config, size_t parameter, c
   return AN_OK;
 }
 
+an_status an_block_unpack(float *value, const double *config, size_t parameter, const float *packed) {
+  plan p;
+  const an_status status = make_plan(&p, config);
+  if (status) return status;
+  const int i = parameter_at(&p, parameter);
+  if (i == PARAMETER_COUNT) return AN_UNKNOWN_OP;
+  if (p.rows[i]) return AN_INVALID_SHAPE;
+  if (!p.bytes) return AN_SIZE_OVERFLOW;
+  if (!value || !packed) return AN_NULL_POINTER;
+  memcpy(value, packed + p.offset[i], p.cols[i] * sizeof(float));
+  return AN_OK;
+}
+
 /* Floats of the rows of one pass: their normed input or their branch is held before the FFN's own tile. */
 static size_t chunk_size(const plan *p, size_t rows) { return (rows < MATMUL_ROWS ? rows : MATMUL_ROWS) * p->d_model; }
 
