@@ -106,7 +106,7 @@ static void part(float *y, size_t ldy, const float *x, size_t ldx, const float *
 void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
             int accumulate, size_t rows, size_t in, size_t out) {
   /* One tile of rows reads every weight once: no block to keep, and long runs are what the prefetcher likes. */
-  const size_t block = rows <= ROWS ? in : BLOCK_K;
+  const size_t block = rows <= ROWS ? SIZE_MAX : BLOCK_K;
   size_t k = 0, n;
   do {
     n = matmul_part(in - k, block);
@@ -150,6 +150,7 @@ an_status an_linear_fwd(float *y, const float *x, const float *packed, const flo
     return AN_SIZE_OVERFLOW;
   if (rows == 0 || out == 0) return AN_OK;
   if (!y || (in > 0 && (!x || !packed))) return AN_NULL_POINTER;
+  if (in == 0) x = packed = y; /* pointers to add 0 to; nothing is read */
   const size_t panel = in * MATMUL_PANEL;
   for (size_t m = 0, r; m < rows; m += r) {
     r = matmul_part(rows - m, MATMUL_ROWS);

@@ -9,8 +9,8 @@ enum { MATMUL_ROWS = 96 };
 
 /* n in parts of at most `max`, all about equal: the size of the next part. 13 in parts of 6: 5, 4, 4. */
 static inline size_t matmul_part(size_t n, size_t max) {
-  const size_t parts = (n + max - 1) / max;
-  return parts > 1 ? (n + parts - 1) / parts : n;
+  const size_t parts = n / max + (n % max != 0);
+  return parts > 1 ? n / parts + (n % parts != 0) : n;
 }
 
 /* 1 if the bytes of a * b floats overflow size_t. */

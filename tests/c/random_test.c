@@ -1,4 +1,4 @@
-/* The generator against Random123's known answers, the quantile function against erfc, the distributions by statistics. */
+/* The generator against Random123's known answers, the quantiles against erfc, the distributions by statistics. */
 #include "../../src/random.h"
 
 #include "test.h"
@@ -29,7 +29,7 @@ static void test_known_answers(void) {
   for (int j = 0; j < 4; j++) CHECK(u[j] == (float)(known[0][6 + j] >> 8) * 0x1p-24f, "uniform %d: %a", j, u[j]);
 }
 
-/* Phi(quantile(p)) = p: erfc is relatively exact in the tail on its side. dp/p = phi(x) x / p dx/x, which is > 1 there. */
+/* Phi(quantile(p)) = p, to first order in the distance from the true quantile; erfc is relatively exact there. */
 static void test_quantile(void) {
   CHECK(normal_quantile(0.5) == 0, "median");
   double worst = 0;
@@ -37,7 +37,6 @@ static void test_quantile(void) {
     const double p = i < 10000 ? i / 20000.0 : ldexp(i - 9999.5, -33 - i % 300); /* down to 2^-330 */
     const double x = normal_quantile(p);
     const double density = exp(-x * x / 2) / 2.5066282746310002;
-    /* Newton: the distance of x from the true quantile. */
     const double error = fabs((0.5 * erfc(-x * 0.70710678118654757) - p) / density);
     if (error / (fabs(x) + 1e-3) > worst) worst = error / (fabs(x) + 1e-3);
     if (p >= 0x1p-40) CHECK(normal_quantile(1 - p) == -normal_quantile(1 - (1 - p)), "symmetry at %g", p);
@@ -72,7 +71,7 @@ static double correlation(const float *x, const float *y, size_t n) {
   return (sxy - sx * sy / m) / sqrt((sxx - sx * sx / m) * (syy - sy * sy / m));
 }
 
-/* Limits at five standard deviations of each statistic (Kolmogorov: P(D > 2.4 / sqrt n) = 2e-5); the draws are fixed. */
+/* Limits at five standard deviations of each statistic (Kolmogorov: P(D > 2.4 / sqrt n) = 2e-5). */
 static void test_distributions(void) {
   float *x = guarded_alloc(N, 0), *y = guarded_alloc(N, 0);
   const double root = sqrt((double)N);
