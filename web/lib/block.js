@@ -51,6 +51,8 @@ class Layer {
       this.#config = this.#configure(given, known);
       this.#parameters = this.#enumerate();
       const bytes = engine.memory.call('an_block_packed_bytes', this.#fields) >>> 0;
+      if (bytes === 0)
+        throw new AddnormError('OUT_OF_MEMORY', 'config: its parameters need more than a 32-bit memory has');
       this.#packed = engine.memory.alloc(bytes, 'the packed parameters');
       if (weights) this.#adopt(weights, layout);
       else for (const parameter of this.#parameters) this.#packInitial(parameter);
@@ -110,11 +112,13 @@ class Layer {
   }
 
   /**
-   * @param {number} address of a parameter's values to be written
+   * Writes the values of a parameter that has no tensor yet: what the seed gives, or what forward has left in a buffer.
+   * @param {number} address
    * @param {Parameter} parameter
    */
-  #initialise(address, { name, index }) {
-    this.#engine.compute(name, 'an_block_parameter_init', address, this.#fields, index, this.#seed);
+  #read(address, { name, index, learned }) {
+    if (learned) this.#engine.compute(name, 'an_block_parameter_init', address, this.#fields, index, this.#seed);
+    else this.#engine.compute(name, 'an_block_unpack', address, this.#fields, index, this.#packed);
   }
 
   /**
@@ -129,7 +133,8 @@ class Layer {
   #packInitial(parameter) {
     Frame.run(this.#engine, (frame) => {
       const { address } = frame.output(parameter.shape, parameter.name);
-      this.#initialise(address, parameter);
+      const { name, index } = parameter;
+      this.#engine.compute(name, 'an_block_parameter_init', address, this.#fields, index, this.#seed);
       this.#pack(address, parameter);
     });
   }
@@ -210,7 +215,7 @@ class Layer {
 
   #materialise() {
     this.#alive();
-    this.#tensors ??= this.#makeTensors((address, parameter) => this.#initialise(address, parameter));
+    this.#tensors ??= this.#makeTensors((address, parameter) => this.#read(address, parameter));
     return this.#tensors;
   }
 
@@ -246,7 +251,8 @@ class Layer {
 
   /** Says that parameters have been written through `data`: the next forward packs them anew. */
   touch() {
-    for (const parameter of this.#materialise().keys()) this.#stale.add(parameter);
+    this.#alive();
+    for (const parameter of this.#tensors?.keys() ?? []) this.#stale.add(parameter);
   }
 
   /**
@@ -278,6 +284,7 @@ class Layer {
       const work = [this.#packed, this.#workspace, this.#workspaceBytes, this.#fields];
       const sizes = [Number(train), batch, length];
       this.#engine.compute('forward', 'an_block_fwd', y.address, input.address, ...work, ...sizes);
+      if (train) this.#readBuffers();
       return frame.results(input, { y }).y;
     });
   }
@@ -287,6 +294,13 @@ class Layer {
       const tensor = /** @type {Tensor} */ (this.#tensors?.get(parameter));
       this.#pack(addressOf(tensor, this.#engine, parameter.name), parameter);
       this.#stale.delete(parameter);
+    }
+  }
+
+  /** Brings the tensors of running statistics, if there are any, up to what forward has made of them. */
+  #readBuffers() {
+    for (const [parameter, tensor] of this.#tensors ?? []) {
+      if (!parameter.learned) this.#read(addressOf(tensor, this.#engine, parameter.name), parameter);
     }
   }
 
@@ -312,7 +326,7 @@ class Layer {
         ? tensor.toArray()
         : Frame.run(this.#engine, (frame) => {
             const value = frame.output(shape, name);
-            this.#initialise(value.address, parameter);
+            this.#read(value.address, parameter);
             return this.#engine.memory.floats(value.address, value.size).slice();
           });
       return [name, { shape: [...shape], data }];

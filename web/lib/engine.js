@@ -5,12 +5,16 @@ import { readLists } from './lists.js';
 
 /** @typedef {{ dispose(): void }} Disposable */
 
-/** The codes of an_status by name; a status that cannot come from a caller's mistake has none and is our own fault. */
-const codes = /** @type {Record<string, import('./errors.js').ErrorCode>} */ ({
-  UNKNOWN_OP: 'UNKNOWN_NAME',
-  INVALID_SHAPE: 'SHAPE_MISMATCH',
-  SIZE_OVERFLOW: 'OUT_OF_MEMORY',
-});
+/**
+ * What a caller is told of an an_status, by its name. Others cannot come from a caller's mistake.
+ * @type {Record<string, [import('./errors.js').ErrorCode, string]>}
+ */
+const refusals = {
+  UNKNOWN_OP: ['UNKNOWN_NAME', 'there is no such operation'],
+  INVALID_VALUE: ['INVALID_ARGUMENT', 'a number is outside its domain'],
+  INVALID_SHAPE: ['SHAPE_MISMATCH', 'sizes do not fit together'],
+  SIZE_OVERFLOW: ['OUT_OF_MEMORY', 'sizes are too large for a 32-bit memory'],
+};
 
 export class Engine {
   /** Tensors and modules that have not been disposed. */
@@ -52,7 +56,8 @@ export class Engine {
     const status = this.memory.call(name, ...args);
     if (status === 0) return;
     const text = this.memory.text('an_status_name', status) ?? '';
-    throw new AddnormError(codes[text] ?? 'INVALID_ARGUMENT', `${what}: refused by the module (${text})`);
+    const [code, reason] = refusals[text] ?? ['INVALID_ARGUMENT', 'refused by the module'];
+    throw new AddnormError(code, `${what}: ${reason} (${text})`);
   }
 
   /**

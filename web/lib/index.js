@@ -8,16 +8,49 @@ import { AddnormError } from './errors.js';
 import { capabilities, chooseVariant, compile, instantiate, MAX_BYTES, MIN_BYTES } from './loader.js';
 import { addNorm, norm } from './norm.js';
 import { activation, add, glu, linear, softmax, tensor, zeros } from './ops.js';
+import { selfTest } from './self-test.js';
 import { Tensor } from './tensor.js';
 
 export { AddnormError, Block, Ffn, Tensor };
-
-/** @typedef {import('./types.js').TensorLike} TensorLike */
 
 /**
  * @template T
  * @typedef {import('./types.js').Like<T>} Like
  */
+
+// The types that have names, for `import type { BlockConfig } from 'addnorm'`.
+/** @typedef {import('./types.js').ActivationAlias} ActivationAlias */
+/** @typedef {import('./types.js').ActivationInfo} ActivationInfo */
+/** @typedef {import('./types.js').ActivationName} ActivationName */
+/** @typedef {import('./types.js').ActivationParams} ActivationParams */
+/** @typedef {import('./types.js').AddNormOptions} AddNormOptions */
+/** @typedef {import('./types.js').AddOptions} AddOptions */
+/** @typedef {import('./types.js').AffineName} AffineName */
+/** @typedef {import('./types.js').BlockConfig} BlockConfig */
+/** @typedef {import('./types.js').Capabilities} Capabilities */
+/** @typedef {import('./types.js').Capability} Capability */
+/** @typedef {import('./types.js').Cost} Cost */
+/** @typedef {import('./types.js').FfnConfig} FfnConfig */
+/** @typedef {import('./types.js').FieldInfo} FieldInfo */
+/** @typedef {import('./types.js').GluAlias} GluAlias */
+/** @typedef {import('./types.js').Init} Init */
+/** @typedef {import('./types.js').InitName} InitName */
+/** @typedef {import('./types.js').Layout} Layout */
+/** @typedef {import('./types.js').LinearOptions} LinearOptions */
+/** @typedef {import('./types.js').LoadOptions} LoadOptions */
+/** @typedef {import('./types.js').NormInfo} NormInfo */
+/** @typedef {import('./types.js').NormName} NormName */
+/** @typedef {import('./types.js').NormOptions} NormOptions */
+/** @typedef {import('./types.js').PlacementInfo} PlacementInfo */
+/** @typedef {import('./types.js').PlacementName} PlacementName */
+/** @typedef {import('./types.js').SelfTestReport} SelfTestReport */
+/** @typedef {import('./types.js').Shaped} Shaped */
+/** @typedef {import('./types.js').SoftmaxOptions} SoftmaxOptions */
+/** @typedef {import('./types.js').State} State */
+/** @typedef {import('./types.js').Stats} Stats */
+/** @typedef {import('./types.js').TensorLike} TensorLike */
+/** @typedef {import('./types.js').Variant} Variant */
+/** @typedef {import('./errors.js').ErrorCode} ErrorCode */
 
 /**
  * Loads the module: a new instance with memory of its own. Compilation is shared by all loads of one URL; after a failure
@@ -28,7 +61,7 @@ export { AddnormError, Block, Ffn, Tensor };
  * const an = await load();
  * const y = an.activation('gelu_tanh', Float32Array.of(-1, 0, 1));
  * ```
- * @param {import('./types.js').LoadOptions} [options]
+ * @param {LoadOptions} [options]
  * @returns {Promise<Addnorm>}
  * @throws {AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant that this engine does
  *   not run; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
@@ -57,26 +90,53 @@ export class Addnorm {
   /**
    * @hideconstructor
    * @param {Engine} engine
-   * @param {import('./types.js').Variant | 'custom'} variant
-   * @param {import('./types.js').Capabilities} able
+   * @param {Variant | 'custom'} variant
+   * @param {Capabilities} able
    */
   constructor(engine, variant, able) {
     if (!(engine instanceof Engine)) throw new AddnormError('INVALID_ARGUMENT', 'Addnorm: made by load(), not by new');
     this.#engine = engine;
     const { activations, norms, placements, fields } = engine.lists;
-    /** Which build this is; `'custom'` if `wasm` was given without a variant. */
+    /**
+     * Which build this is; `'custom'` if `wasm` was given without a variant.
+     * @readonly
+     */
     this.variant = variant;
-    /** @type {string} */
+    /**
+     * The package's version.
+     * @readonly
+     * @type {string}
+     */
     this.version = engine.memory.text('an_version') ?? '';
-    /** Per variant: whether this engine runs it, and why not. */
+    /**
+     * Per variant: whether this engine runs it, and why not.
+     * @readonly
+     * @type {Capabilities}
+     */
     this.capabilities = able;
-    /** What `activation`, `glu` and `linear` take, with parameters, their defaults and the formula. @type {readonly Readonly<import('./types.js').ActivationInfo>[]} */
+    /**
+     * What `activation`, `glu` and `linear` take, with parameters, their defaults and the formula.
+     * @readonly
+     * @type {readonly Readonly<ActivationInfo>[]}
+     */
     this.activations = activations;
-    /** What `norm` takes. @type {readonly Readonly<import('./types.js').NormInfo>[]} */
+    /**
+     * What `norm` takes.
+     * @readonly
+     * @type {readonly Readonly<NormInfo>[]}
+     */
     this.norms = norms;
-    /** Where a block's norm may sit. @type {readonly Readonly<import('./types.js').PlacementInfo>[]} */
+    /**
+     * Where a block's norm may sit.
+     * @readonly
+     * @type {readonly Readonly<PlacementInfo>[]}
+     */
     this.placements = placements;
-    /** What a block's configuration may say: type, default, range, help. @type {readonly Readonly<import('./types.js').FieldInfo>[]} */
+    /**
+     * What a block's configuration may say: type, default, range, help.
+     * @readonly
+     * @type {readonly Readonly<FieldInfo>[]}
+     */
     this.fields = fields;
     Object.freeze(this);
   }
@@ -118,7 +178,7 @@ export class Addnorm {
 
   /**
    * How much memory is in use. Results that come as Float32Arrays leave nothing in it.
-   * @returns {import('./types.js').Stats}
+   * @returns {Stats}
    */
   stats() {
     const { memory, live } = this.#engine;
@@ -128,9 +188,9 @@ export class Addnorm {
   /**
    * y[i] = activation(x[i]).
    * @template {TensorLike} T
-   * @param {import('./types.js').ActivationName | import('./types.js').ActivationAlias} name
+   * @param {ActivationName | ActivationAlias} name
    * @param {T} x any shape
-   * @param {import('./types.js').ActivationParams} [params] e.g. `{ alpha: 0.5 }`; `an.activations` says which there are
+   * @param {ActivationParams} [params] e.g. `{ alpha: 0.5 }`; `an.activations` says which there are
    * @returns {Like<T>} x's shape
    */
   activation(name, x, params) {
@@ -141,10 +201,10 @@ export class Addnorm {
    * y[i] = activation(gate[i]) * up[i], a gated linear unit: `glu` (sigmoid), `bilinear` (identity), `reglu`, `geglu`
    * (gelu_erf), `swiglu` (silu), or any activation.
    * @template {TensorLike} T
-   * @param {import('./types.js').ActivationName | import('./types.js').ActivationAlias | import('./types.js').GluAlias} name
+   * @param {ActivationName | ActivationAlias | GluAlias} name
    * @param {T} gate any shape
    * @param {TensorLike} up the same shape
-   * @param {import('./types.js').ActivationParams} [params]
+   * @param {ActivationParams} [params]
    * @returns {Like<T>}
    */
   glu(name, gate, up, params) {
@@ -155,7 +215,7 @@ export class Addnorm {
    * Softmax or log-softmax along one axis.
    * @template {TensorLike} T
    * @param {T} x at least one axis
-   * @param {import('./types.js').SoftmaxOptions} [options]
+   * @param {SoftmaxOptions} [options]
    * @returns {Like<T>} x's shape
    */
   softmax(x, options) {
@@ -169,8 +229,8 @@ export class Addnorm {
    * - batch_norm: x [..., channels, ...], statistics a channel over all other axes.
    * - group_norm, instance_norm: x [batch, ..., channels, ...], statistics a batch entry and group of channels.
    * @template {TensorLike} T
-   * @template {import('./types.js').NormOptions} [O=import('./types.js').NormOptions]
-   * @param {import('./types.js').NormName} name
+   * @template {NormOptions} [O=NormOptions]
+   * @param {NormName} name
    * @param {T} x
    * @param {O} [options]
    * @returns {O extends { stats: true } ? { y: Like<T>, mean: Like<T>, rstd: Like<T> } : Like<T>} y in x's shape. mean and
@@ -185,7 +245,7 @@ export class Addnorm {
    * @template {TensorLike} T
    * @param {T} x any shape
    * @param {TensorLike} y the same shape
-   * @param {import('./types.js').AddOptions} [options]
+   * @param {AddOptions} [options]
    * @returns {Like<T>}
    */
   add(x, y, options) {
@@ -195,8 +255,8 @@ export class Addnorm {
   /**
    * sum = alpha * x + residual and y = norm(sum), for row norms in one pass over memory. Options as `norm` has them.
    * @template {TensorLike} T
-   * @template {import('./types.js').AddNormOptions} [O=import('./types.js').AddNormOptions]
-   * @param {import('./types.js').NormName} name
+   * @template {AddNormOptions} [O=AddNormOptions]
+   * @param {NormName} name
    * @param {T} x
    * @param {TensorLike} residual the same shape
    * @param {O} [options]
@@ -211,7 +271,7 @@ export class Addnorm {
    * @template {TensorLike} T
    * @param {T} x [..., in]
    * @param {TensorLike} weight [out, in]; [in, out] with `layout: 'in_out'`; a Tensor or `{ data, shape }`
-   * @param {import('./types.js').LinearOptions} [options]
+   * @param {LinearOptions} [options]
    * @returns {Like<T>} [..., out]
    */
   linear(x, weight, options) {
@@ -225,8 +285,8 @@ export class Addnorm {
    * const ffn = an.ffn({ d_model: 64, d_ff: 172, activation: 'silu', gated: true, bias: false }, { seed: 7 });
    * const y = ffn.forward(new Float32Array(64));
    * ```
-   * @param {import('./types.js').FfnConfig} [config]
-   * @param {import('./types.js').Init} [init] default `{ seed: 0 }`
+   * @param {FfnConfig} [config]
+   * @param {Init} [init] default `{ seed: 0 }`
    * @returns {Ffn} to be disposed
    */
   ffn(config, init) {
@@ -235,12 +295,21 @@ export class Addnorm {
 
   /**
    * A residual block: a feed-forward network with its norm, in one of `an.placements`.
-   * @param {import('./types.js').BlockConfig} [config]
-   * @param {import('./types.js').Init} [init] default `{ seed: 0 }`
+   * @param {BlockConfig} [config]
+   * @param {Init} [init] default `{ seed: 0 }`
    * @returns {Block} to be disposed
    */
   block(config, init) {
     return new Block(this.#engine, config, init);
+  }
+
+  /**
+   * Computes a small workload whose results are known, in about a millisecond.
+   * @returns {SelfTestReport} the error of each operation
+   * @throws {AddnormError} `SELF_TEST` if one is outside its tolerance: this engine computes wrongly, so load another variant
+   */
+  selfTest() {
+    return selfTest(this);
   }
 
   /** Ends the instance: its memory goes back to the engine, its tensors and modules are dead. More than once is fine. */

@@ -86,7 +86,7 @@ export function activation(engine, name, x, params) {
   return Frame.run(engine, (frame) => {
     const input = frame.input('x', x);
     const y = frame.output(input.shape);
-    engine.compute('activation', 'an_activation_fwd', y.address, input.address, y.size, ...act);
+    engine.compute(`${name}'s params`, 'an_activation_fwd', y.address, input.address, y.size, ...act);
     return frame.results(input, { y }).y;
   });
 }
@@ -98,7 +98,7 @@ export function glu(engine, name, gate, up, params) {
     const g = frame.input('gate', gate);
     const u = frame.input('up', up, g.shape);
     const y = frame.output(g.shape);
-    engine.compute('glu', 'an_glu_fwd', y.address, g.address, u.address, y.size, ...act);
+    engine.compute(`${name}'s params`, 'an_glu_fwd', y.address, g.address, u.address, y.size, ...act);
     return frame.results(g, { y }).y;
   });
 }
