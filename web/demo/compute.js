@@ -1,0 +1,136 @@
+// Runs configurations and times them. No DOM and no worker: `an` is an instance of the package, so Node's tests run it too.
+import { medianSpread, seededNormal, summarize } from './numbers.js';
+import { distance, summarizeStages, trace } from './trace.js';
+
+// A forward pass of more work than this takes fewer rows, so that one stays far below a second on a phone.
+const MAX_FLOPS = 1e9;
+/** Beyond this a block is measured by itself, and its memory is given back before the next one is made. */
+export const HEAVY_BYTES = 64e6;
+// Beyond this the steps inside the block are not looked at: they would hold its weights a second time.
+const MAX_TRACE_BYTES = 128e6;
+// The steps and the block add in the same order, but fuse differently.
+const SAME = 1e-5;
+
+/** The module's lists as plain objects, for the page. */
+export function describe(an) {
+  const plain = (list, keys) => Array.from(list, (entry) => Object.fromEntries(keys.map((key) => [key, entry[key]])));
+  return {
+    version: an.version,
+    variant: an.variant,
+    capabilities: JSON.parse(JSON.stringify(an.capabilities)),
+    fields: plain(an.fields, ['name', 'type', 'default', 'min', 'max', 'group', 'help', 'options']).map((field) => ({
+      ...field,
+      options: field.options && [...field.options],
+    })),
+    activations: plain(an.activations, ['name', 'params', 'formula', 'source']).map((entry) => ({
+      ...entry,
+      params: plain(entry.params, ['name', 'default']),
+    })),
+    norms: plain(an.norms, ['name', 'kind', 'eps', 'affine', 'formula', 'source']),
+    placements: plain(an.placements, ['name', 'formula', 'help']),
+  };
+}
+
+/** A block's size by its fields alone, before anything is made. */
+export function estimate(values) {
+  const { d_model, d_ff, gated } = values;
+  const weights = d_model * (d_ff ?? 4 * d_model) * (gated ? 3 : 2);
+  return { bytes: 4 * weights, flopsPerRow: 2 * weights };
+}
+
+/** As many rows as stay within the limit of work. */
+export const rowsWithin = (rows, { flopsPerRow }) => Math.max(1, Math.min(rows, Math.floor(MAX_FLOPS / flopsPerRow)));
+
+/** The rows that a configuration gets, seeded or from the file: one sequence. */
+export function makeInput(values, { rows, seed, inputMean, inputStd, file }) {
+  const d = values.d_model;
+  const given = file ? file.data.length / d : rows;
+  const used = rowsWithin(given, estimate(values));
+  const data = file ? file.data.slice(0, used * d) : seededNormal(seed, used * d, inputMean, inputStd);
+  return { data, shape: [1, used, d], rows: used, given };
+}
+
+/** A block with seeded weights, replaced by a trained model's where it has such a parameter. */
+export function makeBlock(an, fields, seed, trained) {
+  const block = an.block(fields, { seed });
+  if (!trained) return { block, seeded: [] };
+  try {
+    for (const { name, data } of trained) block.parameters[name]?.set(data);
+  } catch (error) {
+    block.dispose();
+    throw error;
+  }
+  const names = new Set(trained.map(({ name }) => name));
+  return { block, seeded: Object.keys(block.parameters).filter((name) => !names.has(name)) };
+}
+
+/** One forward pass: its statistics, those of every step inside where the block is small enough, and the values. */
+export function forward(an, block, values, input) {
+  return an.scope(() => {
+    const x = an.tensor(input.data, input.shape);
+    const y = block.forward(x).toArray();
+    const result = { rows: input.rows, given: input.given, cost: block.cost(input.rows), output: summarize(y) };
+    const signals = { stream: input.data, output: y };
+    if (estimate(values).bytes <= MAX_TRACE_BYTES) {
+      const { stages } = trace(an, block, values, x);
+      const error = distance(stages.y.toArray(), y);
+      if (error > SAME) throw new Error(`the steps do not give the block's output (distance ${error})`);
+      signals.branch = stages.branch.toArray();
+      signals.hidden = stages.hidden.toArray();
+      result.stages = summarizeStages(stages);
+    }
+    return { result, signals };
+  });
+}
+
+/**
+ * Times subjects in turns, so that a change of the machine's speed meets all alike: each is warmed up, its batch is
+ * made long enough for the clock, and `batches` rounds follow.
+ * @param subjects [{ run }] one call of run is one forward pass
+ * @param {{ batches?: number, milliseconds?: number, pause?: (done: number, total: number) => Promise<boolean> }} options
+ *   pause is awaited after each batch; false repeats it
+ * @returns {Promise<{ median: number, half: number, count: number, repeats: number }[]>} seconds per forward
+ */
+export async function measure(subjects, { batches = 5, milliseconds = 20, pause = async () => true } = {}) {
+  const total = subjects.length * (batches + 1);
+  let done = 0;
+  const timed = (run, repeats) => {
+    const start = performance.now();
+    for (let i = 0; i < repeats; i++) run();
+    return performance.now() - start;
+  };
+  const states = [];
+  for (const { run } of subjects) {
+    let repeats = 1;
+    let took = timed(run, 1);
+    while (took < milliseconds && repeats < 1e6) {
+      // At most tenfold: the first passes are slower than the later ones.
+      repeats = Math.ceil(repeats * Math.min(10, Math.max(1.2, (1.1 * milliseconds) / Math.max(took, 0.01))));
+      took = timed(run, repeats);
+    }
+    states.push({ run, repeats, samples: [] });
+    await pause(++done, total);
+  }
+  for (let round = 0; round < batches; round++) {
+    for (const { run, repeats, samples } of states) {
+      let took;
+      do took = timed(run, repeats);
+      while (!(await pause(done + 1, total)));
+      samples.push(took / 1000 / repeats);
+      done++;
+    }
+  }
+  return states.map(({ samples, repeats }) => ({ ...medianSpread(samples), repeats }));
+}
+
+/** A subject for measure(): a forward pass whose result is freed. */
+export function subject(an, block, input) {
+  const x = an.tensor(input.data, input.shape);
+  return {
+    run: () => block.forward(x).dispose(),
+    dispose: () => {
+      x.dispose();
+      block.dispose();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import { App } from './app.jsx';
+import { start } from './session.js';
+import './styles.css';
+
+render(<App />, document.getElementById('app'));
+start();

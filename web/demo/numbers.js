@@ -1,0 +1,114 @@
+// Statistics over arrays of numbers, and seeded input. No DOM.
+
+/** Moments of the finite values, and how many are not finite. Two passes in double precision. */
+export function summarize(data) {
+  let nan = 0;
+  let plusInfinity = 0;
+  let minusInfinity = 0;
+  let min = Infinity;
+  let max = -Infinity;
+  let sum = 0;
+  let finite = 0;
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i];
+    if (Number.isFinite(value)) {
+      finite++;
+      sum += value;
+      if (value < min) min = value;
+      if (value > max) max = value;
+    } else if (Number.isNaN(value)) nan++;
+    else if (value > 0) plusInfinity++;
+    else minusInfinity++;
+  }
+  const mean = sum / finite;
+  let variance = 0;
+  let square = 0;
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i];
+    if (!Number.isFinite(value)) continue;
+    variance += (value - mean) ** 2;
+    square += value * value;
+  }
+  const known = finite > 0;
+  return {
+    count: data.length,
+    finite,
+    nan,
+    plusInfinity,
+    minusInfinity,
+    mean: known ? mean : null,
+    std: known ? Math.sqrt(variance / finite) : null,
+    rms: known ? Math.sqrt(square / finite) : null,
+    min: known ? min : null,
+    max: known ? max : null,
+  };
+}
+
+const REACH = 6; // standard deviations that the shared axis shows at most
+
+/** Counts of several arrays over the same bins. `below` and `above` are the finite values outside the axis. */
+export function histograms(arrays, summaries, bins = 80) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { mean, std, min, max } of summaries) {
+    if (mean === null) continue;
+    low = Math.min(low, Math.max(min, mean - REACH * std));
+    high = Math.max(high, Math.min(max, mean + REACH * std));
+  }
+  if (!(low <= high)) return null;
+  if (!(high - low > 1e-12 * Math.max(Math.abs(low), Math.abs(high)))) {
+    const pad = Math.max(Math.abs(low) * 0.1, 0.5); // all values equal
+    low -= pad;
+    high += pad;
+  }
+  const width = (high - low) / bins;
+  const series = arrays.map((data) => {
+    if (!data) return null;
+    const counts = new Float64Array(bins);
+    let below = 0;
+    let above = 0;
+    for (let i = 0; i < data.length; i++) {
+      const value = data[i];
+      if (!Number.isFinite(value)) continue;
+      if (value < low) below++;
+      else if (value > high) above++;
+      else counts[Math.min(bins - 1, Math.floor((value - low) / width))]++;
+    }
+    return { counts: Array.from(counts), below, above, total: data.length };
+  });
+  return { low, high, bins, series };
+}
+
+/** Median and half the distance between the quartiles. */
+export function medianSpread(samples) {
+  const sorted = Float64Array.from(samples).sort();
+  const at = (share) => {
+    const position = share * (sorted.length - 1);
+    const below = Math.floor(position);
+    return sorted[below] + (position - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
+  };
+  return { median: at(0.5), half: (at(0.75) - at(0.25)) / 2, count: sorted.length };
+}
+
+/** `count` normal numbers from a seed: the i-th depends on seed and i alone (Box–Muller over a 32-bit mixer). */
+export function seededNormal(seed, count, mean, std) {
+  const out = new Float32Array(count);
+  for (let i = 0; i < count; i++) {
+    const u = (mix(seed, 2 * i) + 1) / 4294967297; // within (0, 1)
+    const v = mix(seed, 2 * i + 1) / 4294967296;
+    out[i] = mean + std * Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);
+  }
+  return out;
+}
+
+// murmur3's finaliser over a Weyl sequence; twice, so that neighbouring seeds share nothing.
+function mix(seed, counter) {
+  return scramble(scramble((counter * 0x9e3779b1) ^ 0x5bd1e995) ^ scramble(seed + 0x7f4a7c15));
+}
+
+function scramble(value) {
+  let x = value >>> 0;
+  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+}

@@ -1,0 +1,262 @@
+// What comes out of each block for the same input: distribution, size at every step, statistics.
+import uPlot from 'uplot';
+import { count, number, percent, spread } from '../format.js';
+import { distributions, keys, results, set, state, text } from '../session.js';
+import { SIGNALS } from '../state.js';
+import { Chart, drawMarker, Table } from '../parts/chart.jsx';
+import { LETTERS } from '../parts/configs.jsx';
+import { ConfigName, Segmented } from '../parts/controls.jsx';
+import { InputControl } from '../parts/input-control.jsx';
+import { STAGES } from '../trace.js';
+
+export function ForwardPanel() {
+  const t = text.value;
+  const { signal } = state.value;
+  return (
+    <>
+      <InputControl />
+      <div class="controls">
+        <Segmented
+          label={t.forward.show}
+          name="signal"
+          value={signal}
+          options={SIGNALS.map((id) => ({ id, text: t.signals[id] }))}
+          onChange={(id) => set({ signal: id })}
+        />
+      </div>
+      <div class="charts">
+        <Histogram />
+        <Sizes />
+      </div>
+      <Statistics />
+      <div class="explain">
+        <p>
+          {t.forward.explain}{' '}
+          <a href="https://arxiv.org/abs/2002.04745" target="_blank" rel="noopener noreferrer">
+            {t.forward.source}
+          </a>
+        </p>
+        <p class="note">{t.forward.method}</p>
+      </div>
+    </>
+  );
+}
+
+const nameOf = (index) => `${LETTERS[index]} ${state.value.configs[index]?.name ?? ''}`;
+const shortName = (index, limit = 16) => {
+  const name = nameOf(index);
+  return name.length > limit ? `${name.slice(0, limit - 1)}…` : name;
+};
+
+// Shares of a configuration that is no longer there are not drawn.
+const isCurrent = (index) => index < state.value.configs.length;
+
+function Histogram() {
+  const t = text.value;
+  const { signal, logShare, configs } = state.value;
+  const shared = distributions.value;
+  const shown = shared?.histograms[signal];
+  const series = (shown?.series ?? []).map((entry, index) => ({ entry, index })).filter(({ entry, index }) => entry && isCurrent(index));
+  const { low = 0, high = 1, bins = 1 } = shown ?? {};
+  const width = (high - low) / bins;
+  const centers = Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width);
+  const shares = series.map(({ entry }) => entry.counts.map((n) => n / entry.total));
+  const top = Math.max(1e-6, ...shares.flat());
+  const floor = 10 ** Math.floor(Math.log10(Math.min(...series.map(({ entry }) => 1 / entry.total), top / 10)));
+
+  const build = (colors) => ({
+    data: [centers, ...shares.map((values) => (logShare ? values.map((value) => (value > 0 ? value : null)) : values))],
+    options: {
+      scales: {
+        x: { time: false, range: [low, high] },
+        y: logShare ? { distr: 3, range: [floor, top * 2] } : { range: [0, top * 1.12] },
+      },
+      axes: [
+        { size: 30, space: 60, values: (_, splits) => splits.map((value) => tick(value)) },
+        {
+          size: 52,
+          space: 40,
+          splits: logShare ? () => powers(floor, top * 2) : undefined,
+          values: (_, splits) => splits.map((value) => (logShare ? power(value) : percent(value))),
+        },
+      ],
+      series: [
+        {},
+        ...series.map(({ index }) => ({
+          stroke: colors.line[index],
+          width: 2,
+          fill: `${colors.line[index]}1f`,
+          fillTo: logShare ? floor : 0,
+          paths: uPlot.paths.stepped({ align: 0 }),
+          points: { show: false },
+        })),
+      ],
+    },
+    labels: () => {
+      const tops = shares.map((values, s) => labelPlace(values, shares.filter((_, other) => other !== s)));
+      return series.map(({ index }, s) => ({ index, name: shortName(index), x: centers[tops[s]], y: Math.max(shares[s][tops[s]], logShare ? floor : 0), dy: -12 }));
+    },
+  });
+
+  const readout = (i) =>
+    `${tick(centers[i] - width / 2)} … ${tick(centers[i] + width / 2)}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${percent(shares[s][i])}`).join('   ')}`;
+  const outside = series.reduce((sum, { entry }) => sum + entry.below + entry.above, 0);
+  return (
+    <Chart
+      title={`${t.forward.histogram}: ${t.signalNames[signal]}`}
+      note={`${t.forward.histogramNote}${outside > 0 ? `; ${t.forward.outside(count(outside))}` : ''}`}
+      build={build}
+      deps={[shared, signal, logShare, configs.map(({ name }) => name).join('\n'), t]}
+      readout={readout}
+      controls={
+        <label class="check">
+          <input type="checkbox" checked={logShare} aria-label={t.forward.logShareLong} onChange={(event) => set({ logShare: event.target.checked })} />
+          {t.forward.logShare}
+        </label>
+      }
+      table={{
+        head: [t.forward.bin, ...series.map(({ index }) => nameOf(index))],
+        rows: centers.map((center, i) => [tick(center - width / 2), ...shares.map((values) => percent(values[i]))]),
+      }}
+    />
+  );
+}
+
+// The bin where a curve stands out most from the others; its peak if it is alone.
+function labelPlace(values, others) {
+  let best = 0;
+  let most = -Infinity;
+  for (let i = 0; i < values.length; i++) {
+    const lead = values[i] - 0.999 * Math.max(0, ...others.map((other) => other[i]));
+    if (lead > most) [best, most] = [i, lead];
+  }
+  return best;
+}
+
+const tick = (value) => number(Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(3)));
+const powers = (low, high) => {
+  const list = [];
+  for (let exponent = Math.ceil(Math.log10(low) - 1e-9); 10 ** exponent <= high; exponent++) list.push(10 ** exponent);
+  return list;
+};
+const SUPERSCRIPT = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
+const power = (value) => `10${[...String(Math.round(Math.log10(value)))].map((sign) => SUPERSCRIPT[sign]).join('')}`;
+
+function Sizes() {
+  const t = text.value;
+  const { configs } = state.value;
+  const entries = results.value;
+  const series = entries.map((entry, index) => ({ stages: entry?.result?.stages, index })).filter(({ stages, index }) => stages && isCurrent(index));
+  const present = STAGES.filter((stage) => series.some(({ stages }) => stages[stage]));
+  const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
+  const all = rms.flat().filter((value) => value > 0);
+  const low = Math.min(1, ...all) / 1.4;
+  const high = Math.max(1, ...all) * 1.4;
+  const missing = entries.some((entry) => entry?.result && !entry.result.stages);
+
+  const build = (colors) => ({
+    data: [present.map((_, i) => i), ...rms],
+    options: {
+      padding: [8, 118, 0, 0],
+      scales: { x: { time: false, range: [0, Math.max(1, present.length - 1)] }, y: { distr: 3, range: [low, high] } },
+      axes: [
+        { size: 30, splits: () => present.map((_, i) => i), values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''), grid: { show: false } },
+        { size: 52, splits: () => oneTwoFive(low, high), values: (_, splits) => splits.map((value) => number(value)) },
+      ],
+      series: [
+        {},
+        ...series.map(({ index }) => ({
+          stroke: colors.line[index],
+          width: 2,
+          spanGaps: true,
+          points: { show: false },
+        })),
+      ],
+    },
+    marks: (u) => series.forEach(({ index }, s) => markPoints(u, s + 1, index, colors)),
+    labels: () =>
+      series
+        .map(({ index }, s) => ({ index, name: shortName(index, 15), x: present.length - 1, y: rms[s][rms[s].length - 1], align: 'left' }))
+        .filter(({ y }) => y),
+  });
+
+  const readout = (i) => `${t.stages[present[i]]}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${number(rms[s][i])}`).join('   ')}`;
+  return (
+    <Chart
+      title={t.forward.sizes}
+      note={`${t.forward.sizesNote}${missing ? `; ${t.forward.noSteps}` : ''}`}
+      build={build}
+      deps={[entries, configs.map(({ name }) => name).join('\n'), t]}
+      readout={readout}
+      table={{
+        head: ['RMS', ...series.map(({ index }) => nameOf(index))],
+        rows: present.map((stage, i) => [t.stages[stage], ...rms.map((values) => number(values[i]))]),
+      }}
+    />
+  );
+}
+
+function markPoints(u, s, index, colors) {
+  const { ctx } = u;
+  const scale = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = colors.line[index];
+  ctx.fillStyle = colors.surface;
+  ctx.lineWidth = 2 * scale;
+  u.data[s].forEach((value, i) => {
+    if (value) drawMarker(ctx, index, u.valToPos(i, 'x', true), u.valToPos(value, 'y', true), 4 * scale);
+  });
+  ctx.restore();
+}
+
+// 0.1 0.2 0.5 1 ...; powers alone once there are many
+function oneTwoFive(low, high) {
+  const wide = Math.log10(high / low) > 3;
+  const list = [];
+  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high; exponent++) {
+    for (const step of wide ? [1] : [1, 2, 5]) list.push(Number((step * 10 ** exponent).toPrecision(1)));
+  }
+  return list.filter((value) => value >= low && value <= high);
+}
+
+function Statistics() {
+  const t = text.value;
+  const { configs } = state.value;
+  const anyBroken = results.value.some((entry) => entry?.result && entry.result.output.finite < entry.result.output.count);
+  const reduced = results.value.some((entry) => entry?.result && entry.result.rows < entry.result.given);
+  const f = t.forward;
+  const timed = results.value.find((entry) => entry?.times?.[entry.result?.variant]);
+  const head = [f.configuration, f.tokens, f.mean, f.std, f.min, f.max, ...(anyBroken ? [f.nonFinite] : []), f.ratio, f.time];
+  const rows = configs.map((_, index) => {
+    const entry = results.value[index];
+    const name = <ConfigName key="name" index={index} />;
+    if (entry?.error) return [name, <span key="e" class="error-text">{entry.error.code}</span>, ...head.slice(2).map(() => '–')];
+    if (!entry?.result) return [name, ...head.slice(1).map(() => '…')];
+    const { output, stages, rows: used, given } = entry.result;
+    const time = entry.times?.[entry.result.variant];
+    const old = entry.key !== keys.value[index];
+    const broken = output.count - output.finite;
+    const cells = [
+      name,
+      used < given ? f.reducedRows(count(used), count(given)) : count(used),
+      ...[output.mean, output.std, output.min, output.max].map((value) => number(value)),
+      ...(anyBroken ? [broken > 0 ? <span key="b" class="error-text">{brokenText(output)}</span> : '0'] : []),
+      stages?.branch && stages.x.rms > 0 ? number(stages.branch.rms / stages.x.rms) : '–',
+      time ? spread(time.median, time.half, 's') : '…',
+    ];
+    return old ? cells.map((cell, i) => (i === 0 ? cell : <span key={i} class="old">{cell}</span>)) : cells;
+  });
+  const notes = [timed && f.timeNote(timed.times[timed.result.variant].count), reduced && f.reducedNote].filter(Boolean);
+  return (
+    <section class="card">
+      <h2 class="visually-hidden">{f.tableTitle}</h2>
+      <Table head={head} rows={rows} caption={f.tableTitle} />
+      {notes.length > 0 && <p class="note table-note">{notes.join('. ')}</p>}
+    </section>
+  );
+}
+
+function brokenText({ nan, plusInfinity, minusInfinity, count: total }) {
+  const parts = [nan > 0 && `NaN ${count(nan)}`, plusInfinity > 0 && `∞ ${count(plusInfinity)}`, minusInfinity > 0 && `−∞ ${count(minusInfinity)}`];
+  return text.value.forward.nonFiniteOf(parts.filter(Boolean).join(', '), count(total));
+}

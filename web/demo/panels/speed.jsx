@@ -1,0 +1,145 @@
+// How long a forward pass takes, in every variant that this browser runs, and what it costs.
+import { count, number, si, spread } from '../format.js';
+import { catalog, results, set, state, text } from '../session.js';
+import { Table } from '../parts/chart.jsx';
+import { ConfigName, Segmented } from '../parts/controls.jsx';
+import { InputControl } from '../parts/input-control.jsx';
+import { rateOf } from '../parts/status-bar.jsx';
+
+const VARIANTS = ['relaxed', 'simd', 'scalar'];
+
+export function SpeedPanel() {
+  const t = text.value;
+  const { variant } = state.value;
+  const { capabilities } = catalog.value;
+  return (
+    <>
+      <InputControl />
+      <div class="controls">
+        <Segmented
+          label={t.speed.runWith}
+          name="variant"
+          value={variant}
+          options={['auto', ...VARIANTS].map((id) => ({
+            id,
+            text: t.speed.names[id],
+            disabled: id !== 'auto' && !capabilities[id].available,
+            title: capabilities[id]?.reason,
+          }))}
+          onChange={(id) => set({ variant: id }, 'variant')}
+        />
+      </div>
+      <Bars />
+      <Timings />
+      <Costs />
+      <div class="explain">
+        <p>{t.speed.explain}</p>
+        <p class="note">{t.speed.hiddenNote}</p>
+      </div>
+    </>
+  );
+}
+
+function Bars() {
+  const t = text.value;
+  const { configs } = state.value;
+  const { capabilities } = catalog.value;
+  const rates = configs.map((_, index) => Object.fromEntries(VARIANTS.map((variant) => [variant, rangeOf(results.value[index], variant)])));
+  const top = Math.max(1, ...rates.flatMap((group) => VARIANTS.map((variant) => group[variant]?.high ?? 0)));
+  return (
+    <section class="card">
+      <div class="card-head">
+        <div>
+          <h2>{t.speed.chart}</h2>
+          <p class="note">{t.speed.chartNote}</p>
+        </div>
+      </div>
+      <div class="bars" aria-hidden="true">
+        {configs.map((_, index) => (
+          <div key={index} class={`bar-group config-${index}`}>
+            <ConfigName index={index} />
+            {VARIANTS.map((variant) => (
+              <Bar key={variant} variant={variant} range={rates[index][variant]} scalar={rates[index].scalar} top={top} capability={capabilities[variant]} error={results.value[index]?.error ?? results.value[index]?.timeError} />
+            ))}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+// GFLOP/s at the median and at the quartiles, which lie about as far on both sides.
+function rangeOf(entry, variant) {
+  const time = entry?.times?.[variant];
+  if (!time || !entry.result) return null;
+  const { flops } = entry.result.cost;
+  return { rate: flops / time.median, high: flops / Math.max(time.median - time.half, 1e-12), low: flops / (time.median + time.half) };
+}
+
+function Bar({ variant, range, scalar, top, capability, error }) {
+  const t = text.value;
+  const at = (value) => `${(100 * value) / top}%`;
+  return (
+    <div class={`bar-row ${variant}`}>
+      <span class="bar-name">{variant}</span>
+      {range ? (
+        <>
+          <span class="bar-track">
+            <span class="bar" style={{ width: at(range.rate) }} />
+            <span class="whisker" style={{ left: at(range.low), width: at(Math.max(0, range.high - range.low)) }} />
+          </span>
+          <span class="bar-value">
+            {si(range.rate, 'FLOP/s')}
+            {scalar && variant !== 'scalar' && <small>{t.speed.times(number(range.rate / scalar.rate, 2))}</small>}
+          </span>
+        </>
+      ) : (
+        <span class="bar-reason">
+          {!capability.available ? `${t.speed.refused} ${capability.reason}` : error ? error.message : t.speed.pending}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Timings() {
+  const t = text.value;
+  const s = t.speed;
+  const { capabilities } = catalog.value;
+  const rows = state.value.configs.flatMap((_, index) =>
+    VARIANTS.map((variant) => {
+      const entry = results.value[index];
+      const time = entry?.times?.[variant];
+      const name = <ConfigName key="name" index={index} />;
+      if (!time || !entry.result) return [name, variant, '–', capabilities[variant].available ? '…' : capabilities[variant].reason, '–', '–', '–'];
+      const rate = rateOf(entry, variant);
+      return [name, variant, count(entry.result.rows), spread(time.median, time.half, 's'), number(rate / 1e9), si(entry.result.rows / time.median), `${time.count} × ${count(time.repeats)}`];
+    }),
+  );
+  return (
+    <section class="card">
+      <h2 class="visually-hidden">{s.chart}</h2>
+      <Table head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.tokensPerSecond, s.batches]} rows={rows} caption={s.chart} />
+      <p class="note table-note">{t.forward.timeNote(9)}</p>
+    </section>
+  );
+}
+
+function Costs() {
+  const t = text.value;
+  const s = t.speed;
+  const rows = state.value.configs.map((_, index) => {
+    const result = results.value[index]?.result;
+    const name = <ConfigName key="name" index={index} />;
+    if (!result) return [name, ...Array(6).fill(results.value[index]?.error ? '–' : '…')];
+    const { parameters, flops, bytes } = result.cost;
+    return [name, count(result.rows), si(parameters), si(flops), si(4 * parameters, 'B'), si(bytes, 'B'), si(result.memory, 'B')];
+  });
+  return (
+    <section class="card">
+      <h2>{s.cost}</h2>
+      <p class="note">{s.costNote}</p>
+      <Table head={[s.configuration, s.tokens, s.parameters, s.flops, s.weights, s.bytes, s.memory]} rows={rows} caption={s.cost} />
+    </section>
+  );
+}

@@ -1,0 +1,216 @@
+// A uPlot chart with direct labels, markers, a read-out for pointer and keyboard, and the same figures as a table.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { dark, text } from '../session.js';
+import { LETTERS } from './configs.jsx';
+
+const FONT = '12px system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
+const BOLD = `600 ${FONT}`;
+
+/** The theme's colours, as the canvas needs them. */
+function palette() {
+  const style = getComputedStyle(document.documentElement);
+  const read = (name) => style.getPropertyValue(name).trim();
+  return {
+    line: [...LETTERS].map((_, i) => read(`--line-${i}`)),
+    text: [...LETTERS].map((_, i) => read(`--text-${i}`)),
+    muted: read('--muted'),
+    grid: read('--hair'),
+    surface: read('--surface'),
+  };
+}
+
+/**
+ * @param {object} props
+ * @param props.title @param props.note what is shown, with unit
+ * @param props.build (colors) => { options, data } as uPlot takes them, marks(u) drawn over the lines, and
+ *   labels(u) → [{ index, name, x, y, align }]
+ * @param props.deps what build depends on
+ * @param props.readout (position) => text of all values at a position of the x axis
+ * @param props.table the same figures: { head: string[], rows: (string|node)[][] }
+ * @param props.controls nodes in the card's head
+ */
+export function Chart({ title, note, build, deps, readout, table, controls, height = 300 }) {
+  const t = text.value;
+  const [asTable, setAsTable] = useState(false);
+  const [said, setSaid] = useState('');
+  const place = useRef(null);
+  const plot = useRef(null);
+  const isDark = dark.value;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: deps is what build depends on
+  useEffect(() => {
+    if (asTable) return undefined;
+    const box = place.current;
+    const colors = palette();
+    const { options, data, marks, labels } = build(colors);
+    const width = () => Math.max(120, box.clientWidth);
+    const u = new uPlot(
+      {
+        ...options,
+        width: width(),
+        height,
+        legend: { show: false },
+        cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor },
+        axes: options.axes.map((axis) => ({
+          stroke: colors.muted,
+          font: FONT,
+          labelFont: FONT,
+          grid: { stroke: colors.grid, width: 1 },
+          ticks: { show: false },
+          border: { show: false },
+          ...axis,
+        })),
+        hooks: {
+          draw: [
+            (self) => {
+              marks?.(self);
+              drawLabels(self, labels(self), colors);
+            },
+          ],
+          setCursor: [(self) => setSaid(self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx))],
+        },
+      },
+      data,
+      box,
+    );
+    plot.current = u;
+    const observer = new ResizeObserver(() => {
+      if (Math.abs(u.width - width()) > 1) u.setSize({ width: width(), height });
+    });
+    observer.observe(box);
+    return () => {
+      observer.disconnect();
+      u.destroy();
+      plot.current = null;
+    };
+  }, [...deps, asTable, isDark, height]);
+
+  const onKeyDown = (event) => {
+    const u = plot.current;
+    const step = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (event.key === 'Escape') u?.setCursor({ left: -10, top: -10 });
+    if (!u || !step) return;
+    event.preventDefault();
+    const { length } = u.data[0];
+    const from = u.cursor.idx ?? (step > 0 ? -1 : length);
+    const next = Math.min(length - 1, Math.max(0, from + step));
+    u.setCursor({ left: u.valToPos(u.data[0][next], 'x'), top: u.bbox.height / devicePixelRatio / 2 });
+  };
+
+  return (
+    <section class="card chart">
+      <div class="card-head">
+        <div>
+          <h2>{title}</h2>
+          <p class="note">{note}</p>
+        </div>
+        <div class="card-tools">
+          {controls}
+          <button type="button" class="quiet small" aria-pressed={asTable} aria-label={`${title}: ${t.chart.table}`} onClick={() => setAsTable(!asTable)}>
+            {asTable ? t.forward.asChart : t.forward.asTable}
+          </button>
+        </div>
+      </div>
+      {asTable ? (
+        <Table {...table} caption={title} tall />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read values out
+        <div class="plot" ref={place} role="img" aria-label={`${title}. ${t.chart.readout}`} tabIndex={0} onKeyDown={onKeyDown} style={{ height: `${height}px` }} />
+      )}
+      {!asTable && (
+        <p class="readout" aria-live="polite">
+          {said || '\u00a0'}
+        </p>
+      )}
+    </section>
+  );
+}
+
+// Labels do not cover each other: those that would are moved apart, the order is kept.
+function drawLabels(u, labels, colors) {
+  const { ctx, bbox } = u;
+  const scale = devicePixelRatio;
+  const line = 15 * scale;
+  ctx.save();
+  ctx.font = BOLD.replace('12px', `${12 * scale}px`);
+  ctx.textBaseline = 'middle';
+  const placed = labels
+    .map((label) => ({
+      ...label,
+      left: u.valToPos(label.x, 'x', true) + (label.align === 'left' ? 10 * scale : 0),
+      top: Math.min(bbox.top + bbox.height - line / 2, Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true) + (label.dy ?? 0) * scale)),
+      width: ctx.measureText(label.name).width,
+    }))
+    .sort((a, b) => a.top - b.top);
+  for (let pass = 0; pass < 8; pass++) {
+    for (let i = 1; i < placed.length; i++) {
+      for (let j = 0; j < i; j++) {
+        const [a, b] = [placed[j], placed[i]];
+        const apart = Math.abs(a.left - b.left) > Math.max(a.width, b.width) + 8 * scale && a.align !== 'left';
+        const overlap = line - (b.top - a.top);
+        if (apart || overlap <= 0) continue;
+        a.top = Math.max(bbox.top + line / 2, a.top - overlap / 2);
+        b.top = a.top + line;
+      }
+    }
+  }
+  for (const { index, name, left, top, align, width } of placed) {
+    const x = align === 'left' ? left : Math.min(bbox.left + bbox.width - width / 2, Math.max(bbox.left + width / 2, left));
+    ctx.textAlign = align ?? 'center';
+    ctx.lineWidth = 4 * scale;
+    ctx.lineJoin = 'round';
+    ctx.strokeStyle = colors.surface;
+    ctx.strokeText(name, x, top);
+    ctx.fillStyle = colors.text[index];
+    ctx.fillText(name, x, top);
+  }
+  ctx.restore();
+}
+
+/** Draws marker `index` around (x, y). */
+export function drawMarker(ctx, index, x, y, r) {
+  const polygon = (points) => {
+    for (let i = 0; i < points.length; i += 2) ctx[i === 0 ? 'moveTo' : 'lineTo'](x + r * points[i], y + r * points[i + 1]);
+    ctx.closePath();
+  };
+  ctx.beginPath();
+  const shapes = [
+    () => ctx.arc(x, y, r, 0, 2 * Math.PI),
+    () => ctx.rect(x - r * 0.88, y - r * 0.88, r * 1.76, r * 1.76),
+    () => polygon([0, -1.2, 1.1, 0.8, -1.1, 0.8]),
+    () => polygon([0, -1.25, 1.25, 0, 0, 1.25, -1.25, 0]),
+    () => polygon([0, 1.2, 1.1, -0.8, -1.1, -0.8]),
+    () => polygon([-0.4, -1.2, 0.4, -1.2, 0.4, -0.4, 1.2, -0.4, 1.2, 0.4, 0.4, 0.4, 0.4, 1.2, -0.4, 1.2, -0.4, 0.4, -1.2, 0.4, -1.2, -0.4, -0.4, -0.4]),
+  ];
+  shapes[index % shapes.length]();
+  ctx.fill();
+  ctx.stroke();
+}
+
+/** A table in a box of its own, so that the page never scrolls sideways. */
+export function Table({ head, rows, caption, tall }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+    <div class={`table-box ${tall ? 'tall' : ''}`} role="region" aria-label={caption} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((cell, i) => (
+              <th key={i} scope="col">
+                {cell}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, i) => (
+            <tr key={i}>
+              {cells.map((cell, j) => (j === 0 ? <th key={j} scope="row">{cell}</th> : <td key={j}>{cell}</td>))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+// Small controls that panels share.
+import { state, text } from '../session.js';
+import { TypedNumber } from './field.jsx';
+import { Letter } from './configs.jsx';
+
+/** One choice of a few, as radio buttons in one bar. */
+export function Segmented({ label, name, options, value, onChange }) {
+  return (
+    <fieldset class="segmented">
+      <legend>{label}</legend>
+      <span>
+        {options.map(({ id, text: label, disabled, title }) => (
+          <label key={id} title={title} class={disabled ? 'disabled' : ''}>
+            <input type="radio" name={name} value={id} checked={id === value} disabled={disabled} onChange={() => onChange(id)} />
+            <span>{label}</span>
+          </label>
+        ))}
+      </span>
+    </fieldset>
+  );
+}
+
+/** A number with its label; a slider before it where one is given by position functions. */
+export function LabelledNumber({ id, label, value, min, max, integer, onChange, slider }) {
+  const t = text.value;
+  const commit = (typed) => {
+    const next = Number(typed.trim().replace('\u2212', '-'));
+    if (typed.trim() === '' || !Number.isFinite(next)) return false;
+    onChange(Math.min(max, Math.max(min, integer ? Math.round(next) : next)));
+    return true;
+  };
+  return (
+    <span class="labelled">
+      <label for={id}>{label}</label>
+      {slider ? (
+        <>
+          <input type="range" id={id} min={0} max={100} value={slider.to(value)} aria-valuetext={String(value)} onInput={(event) => onChange(slider.from(event.target.valueAsNumber))} />
+          <TypedNumber label={t.inspector.typed(label)} value={String(value)} onCommit={commit} />
+        </>
+      ) : (
+        <TypedNumber id={id} label={label} value={String(value)} onCommit={commit} />
+      )}
+    </span>
+  );
+}
+
+/** Letter, marker colour and name of a configuration, as it stands in tables. */
+export const ConfigName = ({ index }) => (
+  <span class={`config-name config-${index}`}>
+    <i class="dot" aria-hidden="true" />
+    <Letter index={index} /> {state.value.configs[index]?.name}
+  </span>
+);

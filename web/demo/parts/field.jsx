@@ -1,0 +1,185 @@
+// One field of a configuration: label, control, typed value, reset, help, error. Everything follows from an.fields.
+import { useEffect, useState } from 'preact/hooks';
+import { defaultOf, fromPosition, isFixed, parseField, resetOf, toPosition } from '../fields.js';
+import { fieldValue, plainFormula } from '../format.js';
+import { catalog, state, text, update } from '../session.js';
+import { editField } from '../state.js';
+import { activationName } from './configs.jsx';
+
+/** What is shown as the field's name: translated where there is a translation, a parameter's own name. */
+export function labelOf(field, values) {
+  const translated = text.value.fields[field.name]?.[0];
+  const parameter = /^activation_p([01])$/.exec(field.name)?.[1];
+  if (parameter !== undefined) {
+    const { params } = catalog.value.activations.find(({ name }) => name === values.activation) ?? { params: [] };
+    return params[parameter]?.name ?? translated ?? field.name;
+  }
+  return translated ?? field.name;
+}
+
+const helpOf = (field) => {
+  const translated = text.value.fields[field.name]?.[1];
+  return translated ? `${translated}（${field.name}）` : field.help;
+};
+
+export function Field({ field, index, values, resolved, differs, error }) {
+  const t = text.value;
+  const config = state.value.configs[index];
+  const [asked, setAsked] = useState(false);
+  const [typed, setTyped] = useState(null); // { error, detail } of what was typed last
+  const id = `field-${field.name}`;
+  const name = labelOf(field, values);
+  const fixed = isFixed(config, field.name);
+  const { changed } = resetOf(config, field);
+  const value = values[field.name];
+  const edit = (next) => {
+    setTyped(null);
+    update(editField(state.value, index, field.name, next), `${index} ${field.name}`);
+  };
+  const message = typed ? t.fieldErrors[typed.error](typed.detail ?? {}) : error;
+  const control = { field, id, name, value, resolved, fixed, edit, index, onError: setTyped, describedBy: `${id}-help ${message ? `${id}-error` : ''}` };
+  return (
+    <div class={`field ${differs ? 'differs' : ''} ${fixed ? 'fixed' : ''} ${message ? 'wrong' : ''}`}>
+      <span class="field-label">
+        <label for={id}>{name}</label>
+        <button type="button" class="ask" aria-expanded={asked} aria-label={t.inspector.help(name)} onClick={() => setAsked(!asked)}>
+          ?
+        </button>
+        {differs && (
+          <abbr class="not-a" title={t.inspector.differsLong}>
+            {t.inspector.differs}
+          </abbr>
+        )}
+      </span>
+      {field.options ? <Select {...control} /> : field.type === 'bool' ? <Switch {...control} /> : <NumberControl {...control} />}
+      {changed && !fixed ? (
+        <button type="button" class="reset" aria-label={t.inspector.reset(name)} title={t.inspector.reset(name)} onClick={() => edit(undefined)}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3" />
+          </svg>
+        </button>
+      ) : (
+        <span class="reset" />
+      )}
+      <p class={asked ? 'field-help' : 'visually-hidden'} id={`${id}-help`}>
+        {helpOf(field)} {fixed && t.inspector.fixed}
+        {field.name === 'placement' && ` ${catalog.value.placements.find((entry) => entry.name === value)?.help ?? ''}`}
+      </p>
+      {message && (
+        <p class="error-text" id={`${id}-error`} role="alert">
+          {message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function optionText(field, option) {
+  if (field.type !== 'placement') return option;
+  const formula = catalog.value.placements.find(({ name }) => name === option)?.formula;
+  return formula ? `${option}: ${plainFormula(formula)}` : option;
+}
+
+function Select({ field, id, value, fixed, edit, describedBy }) {
+  const t = text.value;
+  const automatic = defaultOf(field) === null;
+  return (
+    <span class="control">
+      <select
+        id={id}
+        value={value ?? 'auto'}
+        disabled={fixed}
+        aria-describedby={describedBy}
+        onChange={(event) => edit(event.target.value === 'auto' && automatic ? null : event.target.value)}
+      >
+        {automatic && <option value="auto">{t.inspector.auto}</option>}
+        {!field.options.includes(value) && value !== null && <option value={value}>{String(value)}</option>}
+        {field.options.map((option) => (
+          <option key={option} value={option} title={field.type === 'activation' ? activationName(option) : undefined}>
+            {optionText(field, option)}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}
+
+function Switch({ id, value, fixed, edit, describedBy }) {
+  const t = text.value;
+  return (
+    <span class="control">
+      <button type="button" class="switch" role="switch" id={id} aria-checked={value === true} disabled={fixed} aria-describedby={describedBy} onClick={() => edit(!value)}>
+        <span class="knob" aria-hidden="true" />
+        <span class="switch-text">{value ? t.inspector.on : t.inspector.off}</span>
+      </button>
+    </span>
+  );
+}
+
+const STEPS = 240;
+
+function NumberControl({ field, id, name, value, resolved, fixed, edit, onError, describedBy }) {
+  const t = text.value;
+  const shown = typeof value === 'number' ? value : resolved;
+  const usable = typeof shown === 'number';
+  return (
+    <span class="control number">
+      <input
+        type="range"
+        id={id}
+        min={0}
+        max={STEPS}
+        step={1}
+        disabled={fixed}
+        value={usable ? Math.round(STEPS * toPosition(field, shown)) : 0}
+        aria-valuetext={usable ? fieldValue(shown) : t.inspector.auto}
+        aria-describedby={describedBy}
+        onInput={(event) => edit(fromPosition(field, event.target.valueAsNumber / STEPS))}
+      />
+      <TypedNumber
+        label={t.inspector.typed(name)}
+        value={value === null ? '' : fieldValue(value)}
+        placeholder={value === null ? (usable ? `${t.inspector.auto} ${fieldValue(shown)}` : t.inspector.auto) : ''}
+        disabled={fixed}
+        describedBy={describedBy}
+        onCommit={(typed) => {
+          const parsed = typed.trim() === '' && defaultOf(field) === null ? { value: null } : parseField(field, typed);
+          if (parsed.error) onError(parsed);
+          else edit(parsed.value);
+          return !parsed.error;
+        }}
+      />
+    </span>
+  );
+}
+
+/** A text field that hands over what was typed on Enter and on leaving; Escape gives it up. */
+export function TypedNumber({ label, value, placeholder, disabled, describedBy, onCommit, id }) {
+  const [draft, setDraft] = useState(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a value that changes elsewhere replaces the draft
+  useEffect(() => setDraft(null), [value]);
+  const commit = () => {
+    if (draft === null || draft === value) return;
+    if (onCommit(draft)) setDraft(null);
+  };
+  return (
+    <input
+      type="text"
+      id={id}
+      class="typed"
+      inputMode="decimal"
+      autocomplete="off"
+      aria-label={label}
+      aria-describedby={describedBy}
+      disabled={disabled}
+      placeholder={placeholder}
+      value={draft ?? value}
+      onInput={(event) => setDraft(event.target.value)}
+      onBlur={commit}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') commit();
+        if (event.key === 'Escape') setDraft(null);
+      }}
+    />
+  );
+}

@@ -1,0 +1,170 @@
+// The selected configuration: its drawing, preset, weights, and a control for every field.
+import { automatic, differences, GROUPS, noEffect, valuesOf } from '../fields.js';
+import { PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
+import { catalog, language, results, set, state, text, update } from '../session.js';
+import { editConfig } from '../state.js';
+import { ConfigActions, ConfigError, LETTERS } from './configs.jsx';
+import { Field, labelOf } from './field.jsx';
+import { Formula } from './formula.jsx';
+import { Wiring } from './wiring.jsx';
+
+export function Inspector({ onEdit, withActions }) {
+  const t = text.value;
+  const { configs, selected, onlyDifferent } = state.value;
+  const config = configs[selected];
+  const { fields } = catalog.value;
+  const values = valuesOf(config, fields);
+  const entry = results.value[selected];
+  const differs = selected === 0 ? new Set() : differences(configs[0], config, fields);
+  const shown = onlyDifferent
+    ? new Set(configs.slice(1).flatMap((other) => [...differences(configs[0], other, fields)]))
+    : new Set(fields.map(({ name }) => name));
+  const faulty = /^config\.(\w+):/.exec(entry?.error?.message ?? '')?.[1];
+  return (
+    <section class={`inspector config-${selected}`} aria-label={t.configs.edit(LETTERS[selected])}>
+      {withActions && (
+        <>
+          <h2>
+            <b class="letter">{LETTERS[selected]}</b> {config.name}
+          </h2>
+          <ConfigActions />
+          {entry?.error && <ConfigError error={entry.error} />}
+        </>
+      )}
+      <h3>{t.inspector.wiringOf(LETTERS[selected])}</h3>
+      <Wiring values={values} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
+      <Formula values={values} />
+      <PresetField index={selected} config={config} />
+      <WeightsField index={selected} config={config} seeded={entry?.result?.seeded} />
+      {configs.length > 1 && (
+        <label class="check">
+          <input type="checkbox" checked={onlyDifferent} onChange={(event) => set({ onlyDifferent: event.target.checked })} />
+          {t.configs.onlyDifferent}
+        </label>
+      )}
+      {onlyDifferent && shown.size === 0 && <p class="note">{t.configs.nothingDiffers}</p>}
+      {GROUPS.map((group) => (
+        <Group
+          key={group}
+          group={group}
+          fields={fields.filter((field) => field.group === group && shown.has(field.name))}
+          {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
+        />
+      ))}
+    </section>
+  );
+}
+
+function Group({ group, fields, config, index, values, differs, faulty, error }) {
+  const t = text.value;
+  const trained = Boolean(trainedOf(config.weights));
+  const reasons = new Map(fields.map(({ name }) => [name, noEffect(name, values, catalog.value, trained)]));
+  const active = fields.filter(({ name }) => !reasons.get(name));
+  const idle = fields.filter(({ name }) => reasons.get(name));
+  if (fields.length === 0) return null;
+  return (
+    <fieldset class="group">
+      <legend>{t.groups[group] ?? group}</legend>
+      {active.map((field) => (
+        <Field
+          key={field.name}
+          {...{ field, index, values }}
+          resolved={automatic(field.name, values, catalog.value)}
+          differs={differs.has(field.name)}
+          error={faulty === field.name ? error.message : undefined}
+        />
+      ))}
+      {idle.length > 0 && (
+        <details class="idle">
+          <summary>{t.inspector.idle(idle.length)}</summary>
+          <ul>
+            {idle.map((field) => (
+              <li key={field.name}>
+                <span>{labelOf(field, values)}</span> {t.noEffect[reasons.get(field.name)]}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </fieldset>
+  );
+}
+
+function PresetField({ index, config }) {
+  const t = text.value;
+  const preset = presetOf(config.preset);
+  const changed = Object.keys(config.values).length;
+  const choose = (id) => {
+    const next = presetOf(id);
+    const patch = { preset: next ? id : '', weights: '', values: {} };
+    update(editConfig(state.value, index, next ? { ...patch, name: next.name } : patch), `preset ${index}`);
+  };
+  return (
+    <div class="field">
+      <span class="field-label">
+        <label for="preset">{t.inspector.preset}</label>
+      </span>
+      <span class="control">
+        <select id="preset" value={config.preset} onChange={(event) => choose(event.target.value)}>
+          <option value="">{t.inspector.noPreset}</option>
+          {['wiring', 'model', 'large'].map((group) => (
+            <optgroup key={group} label={t.dialog[group]}>
+              {PRESETS.filter((entry) => entry.group === group).map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </span>
+      <p class="note">
+        {preset?.omits.length > 0 && `${t.dialog.leavesOut} ${omitsText(preset.omits)}. `}
+        {changed > 0 && (
+          <>
+            {t.inspector.presetModified(changed)}.{' '}
+            <button type="button" class="link" onClick={() => update(editConfig(state.value, index, { values: {} }), 'reset all')}>
+              {t.inspector.resetAll}
+            </button>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** What a preset leaves out, as one phrase. */
+export const omitsText = (omits) => omits.map((key) => text.value.omits[key]).join(language.value === 'zh' ? '、' : ', ');
+
+function WeightsField({ index, config, seeded }) {
+  const t = text.value;
+  const trained = trainedOf(config.weights);
+  const choose = (id) => {
+    const next = trainedOf(id);
+    // The trained block brings its own norm, activation and placement: edits of these start anew.
+    const patch = next ? { weights: id, preset: '', values: {}, name: next.name } : { weights: '' };
+    update(editConfig(state.value, index, patch), `weights ${index}`);
+  };
+  return (
+    <div class="field">
+      <span class="field-label">
+        <label for="weights">{t.inspector.weights}</label>
+      </span>
+      <span class="control">
+        <select id="weights" value={config.weights} onChange={(event) => choose(event.target.value)}>
+          <option value="">{t.inspector.seeded}</option>
+          {TRAINED.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </span>
+      {trained && (
+        <p class="note">
+          {t.dialog.leavesOut} {omitsText(trained.omits)}. {seeded?.length > 0 && t.inspector.seededToo(seeded.join(', '))}
+        </p>
+      )}
+    </div>
+  );
+}

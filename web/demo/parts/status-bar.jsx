@@ -1,0 +1,38 @@
+import { si } from '../format.js';
+import { catalog, results, state, text } from '../session.js';
+
+/** Rate of a forward pass: null until it has been timed. */
+export const rateOf = (entry, variant = entry?.result?.variant) => {
+  const time = entry?.times?.[variant];
+  return time ? entry.result.cost.flops / time.median : null;
+};
+
+export function StatusBar() {
+  const t = text.value;
+  const { selected, seed } = state.value;
+  const entry = results.value[selected];
+  const variant = entry?.result?.variant ?? catalog.value?.variant;
+  const rate = rateOf(entry);
+  const memory = Math.max(0, ...results.value.map((other) => other?.result?.memory ?? 0));
+  return (
+    <footer class="status-bar">
+      <span class="strong">{variant ? t.speed.longNames[variant] : ' '}</span>
+      {rate !== null && (
+        <span>
+          <i class={`letter config-${selected}`}>{'ABCDEF'[selected]}</i> {si(rate, 'FLOP/s')}
+        </span>
+      )}
+      {memory > 0 && (
+        <span>
+          {si(memory, 'B')} {t.status.memory}
+        </span>
+      )}
+      <span>
+        {t.status.seed} {seed}
+      </span>
+      <span class="spacer" />
+      <a href="./NOTICE.txt">{t.status.notice}</a>
+      {catalog.value && <span>{t.status.version(catalog.value.version)}</span>}
+    </footer>
+  );
+}

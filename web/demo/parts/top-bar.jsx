@@ -1,0 +1,81 @@
+import { useState } from 'preact/hooks';
+import { announcement, canRedo, canUndo, language, redo, set, state, text, undo } from '../session.js';
+
+const THEMES = ['auto', 'light', 'dark'];
+
+export function TopBar({ narrow }) {
+  const t = text.value;
+  const { theme, sidebar } = state.value;
+  return (
+    <header class="top-bar">
+      <h1>
+        <b>addnorm</b> <span>{t.title}</span>
+      </h1>
+      <nav aria-label={t.title}>
+        {!narrow && (
+          <IconButton label={t.top.sidebar} pressed={sidebar} onClick={() => set({ sidebar: !sidebar })}>
+            <path d="M2.5 3.5h11v9h-11zM6.5 3.5v9" />
+          </IconButton>
+        )}
+        <IconButton label={t.top.undo} disabled={!canUndo.value} onClick={undo}>
+          <path d="M5.5 3 2.5 6l3 3M3 6h6.5a3.5 3.5 0 0 1 0 7H6" />
+        </IconButton>
+        <IconButton label={t.top.redo} disabled={!canRedo.value} onClick={redo}>
+          <path d="m10.5 3 3 3-3 3M13 6H6.5a3.5 3.5 0 0 0 0 7H10" />
+        </IconButton>
+        <CopyLink />
+        <button
+          type="button"
+          class="quiet"
+          lang={language.value === 'zh' ? 'en' : 'zh-CN'}
+          onClick={() => set({ language: language.value === 'zh' ? 'en' : 'zh' })}
+        >
+          {t.top.otherLanguage}
+        </button>
+        <IconButton
+          label={t.top.theme[theme]}
+          onClick={() => set({ theme: THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] })}
+        >
+          <circle cx="8" cy="8" r="5.5" />
+          {theme !== 'light' && <path class="solid" d={theme === 'dark' ? 'M8 2.5a5.5 5.5 0 0 1 0 11 5.5 5.5 0 0 1 0-11z' : 'M8 2.5a5.5 5.5 0 0 1 0 11z'} />}
+        </IconButton>
+      </nav>
+    </header>
+  );
+}
+
+export function IconButton({ label, pressed, children, ...rest }) {
+  return (
+    <button type="button" class="quiet icon" aria-label={label} title={label} aria-pressed={pressed} {...rest}>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        {children}
+      </svg>
+    </button>
+  );
+}
+
+function CopyLink() {
+  const t = text.value;
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      // Without the permission: through a selection.
+      const field = document.createElement('textarea');
+      field.value = location.href;
+      document.body.append(field);
+      field.select();
+      document.execCommand('copy');
+      field.remove();
+    }
+    announcement.value = t.top.copied;
+    setCopied(true);
+    setTimeout(setCopied, 1500, false);
+  };
+  return (
+    <button type="button" class="quiet" onClick={copy}>
+      {copied ? t.top.copied : t.top.copyLink}
+    </button>
+  );
+}

@@ -1,0 +1,268 @@
+// The page's live half: signals, history, the link to the URL, and the runs in the worker. UI → state → run → results → UI.
+import { computed, effect, signal } from '@preact/signals';
+import { proxy, wrap } from 'comlink';
+import { HEAVY_BYTES, estimate } from './compute.js';
+import { valuesOf } from './fields.js';
+import { checkWidth, parseNumbers } from './input.js';
+import { fieldsOf, trainedOf } from './presets.js';
+import { decodeState, encodeState } from './state.js';
+import { texts } from './texts/index.js';
+
+// ---- State and its history
+
+export const state = signal(decodeState(location.hash));
+const past = signal([]);
+const future = signal([]);
+export const canUndo = computed(() => past.value.length > 0);
+export const canRedo = computed(() => future.value.length > 0);
+let lastEdit = { label: '', time: 0 };
+
+// Looking around is no edit.
+const VIEW = ['panel', 'selected', 'sidebar', 'language', 'theme', 'signal', 'logShare', 'onlyDifferent'];
+
+/** Replaces the state. Edits with the same label in quick succession are one step of undo; without a label, none. */
+export function update(next, label = '') {
+  if (label) {
+    const now = performance.now();
+    const merge = label === lastEdit.label && now - lastEdit.time < 1000;
+    if (!merge) past.value = [...past.value.slice(-99), state.value];
+    future.value = [];
+    lastEdit = { label, time: now };
+  }
+  state.value = next;
+}
+
+export const set = (patch, label = '') => update({ ...state.value, ...patch }, label);
+
+function travel(from, to) {
+  const steps = from.value;
+  if (steps.length === 0) return;
+  const target = steps[steps.length - 1];
+  from.value = steps.slice(0, -1);
+  to.value = [...to.value, state.value];
+  const view = Object.fromEntries(VIEW.map((name) => [name, state.value[name]]));
+  lastEdit = { label: '', time: 0 };
+  state.value = { ...target, ...view, selected: Math.min(view.selected, target.configs.length - 1) };
+}
+export const undo = () => travel(past, future);
+export const redo = () => travel(future, past);
+
+let writtenHash = '';
+effect(() => {
+  const hash = `#${encodeState(state.value)}`;
+  if (hash === location.hash || (hash === '#' && location.hash === '')) return;
+  writtenHash = hash;
+  history.replaceState(null, '', hash);
+});
+addEventListener('hashchange', () => {
+  if (location.hash !== writtenHash) update(decodeState(location.hash), 'link');
+});
+
+// ---- Language and theme
+
+export const language = computed(() => {
+  const { language: chosen } = state.value;
+  if (chosen !== 'auto') return chosen;
+  return /^zh\b/i.test(navigator.language) ? 'zh' : 'en';
+});
+export const text = computed(() => texts[language.value]);
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const systemDark = signal(prefersDark.matches);
+prefersDark.addEventListener('change', ({ matches }) => {
+  systemDark.value = matches;
+});
+export const dark = computed(() => (state.value.theme === 'auto' ? systemDark.value : state.value.theme === 'dark'));
+
+effect(() => {
+  document.documentElement.dataset.theme = dark.value ? 'dark' : 'light';
+  document.documentElement.lang = language.value === 'zh' ? 'zh-CN' : 'en';
+});
+
+// ---- The input file: it is not part of the link
+
+export const file = signal(null); // { id, name, data, shape }
+export const fileError = signal(null); // { name, code, detail }
+let fileCount = 0;
+
+export async function openFile(chosen) {
+  fileError.value = null;
+  try {
+    const parsed = parseNumbers(chosen.name, await chosen.arrayBuffer());
+    checkWidth(parsed, selectedWidth());
+    file.value = { id: ++fileCount, name: chosen.name, ...parsed };
+  } catch (error) {
+    fileError.value = { name: chosen.name, code: error.code ?? 'READ', detail: error.detail ?? { message: error.message } };
+  }
+}
+
+export function dropFile() {
+  file.value = null;
+  fileError.value = null;
+}
+
+// A file that fits none of the configurations is refused; one that fits some runs there.
+function selectedWidth() {
+  const { configs, selected } = state.value;
+  const { fields } = catalog.value ?? { fields: [] };
+  return valuesOf(configs[selected], fields).d_model ?? 768;
+}
+
+// ---- Worker
+
+export const catalog = signal(null);
+export const fatal = signal(null);
+let worker = null;
+let api = null;
+let sentFile = 0;
+
+function startWorker() {
+  worker?.terminate();
+  worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'compute' });
+  worker.onerror = (event) => {
+    event.preventDefault();
+    fatal.value = { code: 'WORKER', message: event.message || 'worker' };
+  };
+  api = wrap(worker);
+  sentFile = 0;
+  api.setHidden(document.hidden);
+}
+
+document.addEventListener('visibilitychange', () => api?.setHidden(document.hidden));
+
+export async function start() {
+  startWorker();
+  try {
+    catalog.value = await api.catalog();
+  } catch (error) {
+    fatal.value = { code: error.code ?? error.name, message: error.message };
+  }
+}
+
+// ---- Runs
+
+/** What is running: null, or { step, done, total, since }. */
+export const progress = signal(null);
+/** true after Cancel, until something is edited or run again. */
+export const cancelled = signal(false);
+/** By configuration: { key, result, times, error, timeError }. An older key's stays until the new one arrives. */
+export const results = signal([]);
+/** Over shared bins: { keys, histograms } */
+export const distributions = signal(null);
+
+/** What has to be computed for the state: a change of its text starts a run. */
+const job = computed(() => {
+  if (!catalog.value) return null;
+  const { configs, rows, seed, inputMean, inputStd, variant, panel } = state.value;
+  const source = file.value ? { file: file.value.id } : { rows, seed, inputMean, inputStd };
+  const jobs = configs.map((config) => {
+    const fields = fieldsOf(config);
+    const values = valuesOf(config, catalog.value.fields);
+    const trained = trainedOf(config.weights)?.file ?? '';
+    // DeepNorm's depth and the like are in the fields; the seed matters to weights even where a file is the input.
+    return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, values, trained };
+  });
+  return { configs: jobs, rows, seed, inputMean, inputStd, variant, useFile: Boolean(file.value), compare: panel === 'speed' };
+});
+const jobText = computed(() => JSON.stringify(job.value && [job.value.configs.map(({ key }) => key), job.value.compare]));
+
+export const keys = computed(() => job.value?.configs.map(({ key }) => key) ?? []);
+
+let running = null; // promise of the run in the worker
+let serial = 0;
+const DEBOUNCE = 60;
+const ANSWER = 400; // a worker that does not answer a cancellation within this is replaced
+
+export async function runNow() {
+  const mine = ++serial;
+  cancelled.value = false;
+  await stop();
+  if (mine !== serial || !job.value) return;
+  const todo = job.value;
+  keepMatching(todo);
+  if (todo.useFile) checkFile(todo);
+  const since = performance.now();
+  try {
+    if (todo.useFile && sentFile !== file.value.id) {
+      sentFile = file.value.id;
+      api.setFile({ data: file.value.data, shape: file.value.shape });
+    }
+    progress.value = { step: 'forward', done: 0, total: todo.configs.length, since };
+    const report = proxy((event) => {
+      if (mine === serial) receive(event, since);
+    });
+    running = api.run({ ...todo, base: new URL('.', document.baseURI).href }, report);
+    await running;
+    if (mine === serial) progress.value = null;
+  } catch (error) {
+    if (mine !== serial) return;
+    progress.value = null;
+    fatal.value = { code: error.code ?? error.name, message: error.message };
+  } finally {
+    if (mine === serial) running = null;
+  }
+}
+
+/** Ends the run in the worker; starts the worker anew if it is too busy to answer. */
+async function stop() {
+  if (!running) return;
+  api.cancel();
+  const late = Symbol('late');
+  const timer = new Promise((resolve) => setTimeout(resolve, ANSWER, late));
+  const ended = await Promise.race([running.catch(() => null), timer]);
+  if (ended === late) startWorker();
+  running = null;
+  progress.value = null;
+}
+
+export async function cancel() {
+  serial++;
+  cancelled.value = true;
+  await stop();
+  progress.value = null;
+}
+
+// Results of configurations that are still there stay; others stay, as old, at their place until the new ones come.
+function keepMatching({ configs }) {
+  const former = results.value;
+  results.value = configs.map(({ key }, i) => former.find((entry) => entry?.key === key) ?? (former.length === configs.length ? former[i] : null));
+}
+
+function checkFile({ configs }) {
+  const { shape, name } = file.value;
+  const last = shape[shape.length - 1];
+  const misfit = configs.find(({ values }) => values.d_model !== last);
+  fileError.value = misfit ? { name, code: 'WIDTH', detail: { shape, last, width: misfit.values.d_model } } : null;
+}
+
+function receive(event, since) {
+  const { type, index, key } = event;
+  if (type === 'progress') {
+    progress.value = { step: event.step, done: event.done, total: event.total, since };
+    return;
+  }
+  if (type === 'histograms') {
+    distributions.value = { keys: event.keys, histograms: event.histograms };
+    return;
+  }
+  const entries = results.value.slice();
+  const entry = entries[index]?.key === key ? entries[index] : { key, times: {} };
+  if (type === 'result') entries[index] = { key, result: event.result, times: event.times };
+  else if (type === 'times') entries[index] = { ...entry, times: event.times };
+  else if (type === 'error') entries[index] = { key, error: event.error, times: {} };
+  else if (type === 'timeError') entries[index] = { ...entry, timeError: event.error };
+  results.value = entries;
+}
+
+let timer = 0;
+effect(() => {
+  if (jobText.value === 'null') return;
+  clearTimeout(timer);
+  timer = setTimeout(runNow, results.peek().length === 0 ? 0 : DEBOUNCE);
+});
+
+export const isHeavy = (values) => estimate(values).bytes > HEAVY_BYTES;
+
+// ---- Announcements for screen readers
+
+export const announcement = signal('');

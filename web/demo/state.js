@@ -1,0 +1,162 @@
+// The state of the page: one plain object, and the URL hash that says the same. No DOM, no library.
+//
+// A configuration is { name, preset, weights, values }: `values` holds only the fields that differ from the preset's,
+// so a link stays short and a field can be reset.
+
+export const MAX_CONFIGS = 6;
+export const PANELS = ['forward', 'speed', 'wiring'];
+export const SIGNALS = ['output', 'branch', 'hidden', 'stream'];
+
+const integer = (min, max) => ({
+  read: (text) => clampInteger(Number(text), min, max),
+  write: String,
+});
+const number = (min, max) => ({
+  read: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? clamp(Number(text), min, max) : undefined),
+  write: String,
+});
+const oneOf = (...options) => ({ read: (text) => (options.includes(text) ? text : undefined), write: String });
+const truth = oneOf('on', 'off');
+const flag = { read: (text) => (truth.read(text) ? text === 'on' : undefined), write: (value) => (value ? 'on' : 'off') };
+
+/** The whole state: property, its key in the hash, how it is read and written, its value on the first visit. */
+export const PROPS = [
+  { name: 'panel', key: 'panel', type: oneOf(...PANELS), initial: 'forward' },
+  { name: 'rows', key: 'rows', type: integer(1, 65536), initial: 64 },
+  { name: 'seed', key: 'seed', type: integer(0, 0xffffffff), initial: 7 },
+  { name: 'inputMean', key: 'mean', type: number(-1e6, 1e6), initial: 0 },
+  { name: 'inputStd', key: 'std', type: number(0, 1e6), initial: 1 },
+  { name: 'signal', key: 'signal', type: oneOf(...SIGNALS), initial: 'output' },
+  { name: 'logShare', key: 'log', type: flag, initial: false },
+  { name: 'variant', key: 'variant', type: oneOf('auto', 'relaxed', 'simd', 'scalar'), initial: 'auto' },
+  { name: 'onlyDifferent', key: 'diff', type: flag, initial: false },
+  { name: 'selected', key: 'selected', type: integer(0, MAX_CONFIGS - 1), initial: 1 },
+  { name: 'language', key: 'lang', type: oneOf('auto', 'en', 'zh'), initial: 'auto' },
+  { name: 'theme', key: 'theme', type: oneOf('auto', 'light', 'dark'), initial: 'auto' },
+  { name: 'sidebar', key: 'sidebar', type: flag, initial: true },
+];
+
+/** The state of a first visit. */
+export function initialState() {
+  const state = Object.fromEntries(PROPS.map(({ name, initial }) => [name, initial]));
+  state.configs = [
+    { name: 'Post-Norm', preset: 'post_norm', weights: '', values: {} },
+    { name: 'Pre-Norm', preset: 'pre_norm', weights: '', values: {} },
+  ];
+  return state;
+}
+
+/** state → "rows=64&c=Post-Norm,placement:post&..." without what the first visit has anyway. */
+export function encodeState(state) {
+  const parts = state.configs.map((config) => `c=${encodeConfig(config)}`);
+  for (const { name, key, type, initial } of PROPS) {
+    if (state[name] !== initial) parts.push(`${key}=${encodeURIComponent(type.write(state[name]))}`);
+  }
+  return parts.join('&');
+}
+
+/** The inverse. What cannot be read is left at its initial value: a damaged link still opens. */
+export function decodeState(hash) {
+  const state = initialState();
+  const configs = [];
+  for (const part of String(hash).replace(/^#/, '').split('&')) {
+    const [key, text] = splitOnce(part, '=');
+    if (key === 'c' && configs.length < MAX_CONFIGS) {
+      configs.push(decodeConfig(text));
+      continue;
+    }
+    const prop = PROPS.find((candidate) => candidate.key === key);
+    const value = prop?.type.read(unescapeText(text));
+    if (value !== undefined) state[prop.name] = value;
+  }
+  if (configs.length > 0) state.configs = configs;
+  state.selected = Math.min(state.selected, state.configs.length - 1);
+  return state;
+}
+
+// "Pre-Norm,preset:bert_base,eps:1e-5": the name, then fields. Numbers, on and off, and names of list entries.
+function encodeConfig({ name, preset, weights, values }) {
+  const fields = { ...(preset && { preset }), ...(weights && { weights }), ...values };
+  const pairs = Object.entries(fields).map(([key, value]) => `${escapeText(key)}:${escapeText(encodeValue(value))}`);
+  return [escapeText(name), ...pairs].join(',');
+}
+
+function decodeConfig(text) {
+  const [name, ...pairs] = text.split(',');
+  const config = { name: cleanName(unescapeText(name)), preset: '', weights: '', values: {} };
+  for (const pair of pairs) {
+    const [key, value] = splitOnce(pair, ':').map(unescapeText);
+    if (key === 'preset' || key === 'weights') config[key] = /^\w{1,40}$/.test(value) ? value : '';
+    else if (/^[a-z]\w{0,40}$/i.test(key) && !(key in Object.prototype)) config.values[key] = decodeValue(value);
+  }
+  return config;
+}
+
+const encodeValue = (value) => (value === true ? 'on' : value === false ? 'off' : value === null ? 'auto' : String(value));
+
+function decodeValue(text) {
+  if (text === 'on' || text === 'off') return text === 'on';
+  if (text === 'auto') return null;
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+/** A configuration's name as it is kept: one line, at most 40 characters, never empty. */
+export function cleanName(text) {
+  const name = Array.from(text.replace(/\p{C}|\s+/gu, ' ').trim()).slice(0, 40).join('').trim();
+  return name || 'Block';
+}
+
+// Edits: state → state. Nothing is changed in place, so that undo is a list of former states.
+
+export function editConfig(state, index, patch) {
+  const configs = state.configs.map((config, i) => (i === index ? { ...config, ...patch } : config));
+  return { ...state, configs };
+}
+
+/** value undefined resets the field to what preset, trained weights or default say. */
+export function editField(state, index, field, value) {
+  const values = { ...state.configs[index].values };
+  if (value === undefined) delete values[field];
+  else values[field] = value;
+  return editConfig(state, index, { values });
+}
+
+export function addConfig(state, config) {
+  if (state.configs.length >= MAX_CONFIGS) return state;
+  return { ...state, configs: [...state.configs, config], selected: state.configs.length };
+}
+
+export function duplicateConfig(state, index) {
+  const { name, ...rest } = state.configs[index];
+  const taken = new Set(state.configs.map((config) => config.name));
+  const stem = name.replace(/ \d+$/, '');
+  let n = 2;
+  while (taken.has(`${stem} ${n}`)) n++;
+  return addConfig(state, { ...rest, name: cleanName(`${stem} ${n}`), values: { ...rest.values } });
+}
+
+export function removeConfig(state, index) {
+  if (state.configs.length <= 1) return state;
+  const configs = state.configs.filter((_, i) => i !== index);
+  const selected = Math.min(state.selected > index ? state.selected - 1 : state.selected, configs.length - 1);
+  return { ...state, configs, selected };
+}
+
+function splitOnce(text, separator) {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+// encodeURIComponent leaves ' ( ) * ! ~ alone and escapes the separators , : & =.
+const escapeText = (text) => encodeURIComponent(String(text).toWellFormed?.() ?? String(text));
+
+function unescapeText(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const clamp = (value, min, max) => Math.min(max, Math.max(min, value));
+const clampInteger = (value, min, max) => (Number.isFinite(value) ? clamp(Math.round(value), min, max) : undefined);

@@ -1,0 +1,264 @@
+// All compute of the page. One run at a time; between configurations and batches it lets messages in, so that cancel and
+// pause arrive. Results go out as they come; what has been computed is kept and not computed again.
+import { load } from 'addnorm';
+import { expose } from 'comlink';
+import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
+import { histograms, summarize } from './numbers.js';
+import { SIGNALS } from './state.js';
+
+const KEPT = 16;
+const MAX_VALUES = 1 << 20; // of one signal, for the histograms
+const BATCHES = { quick: 5, compare: 9 };
+
+/** What has been computed, by the key of configuration and input: { result, times, signals, summaries }. */
+const kept = new Map();
+const trainedWeights = new Map();
+let file = null;
+
+// ---- Instances of the package, one a variant, made when first used
+
+const instances = new Map();
+
+function instance(variant) {
+  if (!instances.has(variant)) {
+    const promise = load({ variant });
+    instances.set(variant, promise);
+    promise.catch(() => instances.delete(variant));
+  }
+  return instances.get(variant);
+}
+
+// The memory of an instance never shrinks: what a large block took is given back with the instance.
+async function release(variant) {
+  const promise = instances.get(variant);
+  instances.delete(variant);
+  (await promise)?.dispose();
+}
+
+// ---- Runs
+
+let current = 0;
+let hidden = false;
+let wasHidden = false;
+let onVisible = () => {};
+
+class Cancelled extends Error {}
+
+/** Lets messages in; throws once the run with this number has been replaced or cancelled. */
+async function breathe(id) {
+  await new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+  if (id !== current) throw new Cancelled();
+}
+
+/** Between batches: waits while the page is hidden. False if the batch just timed may have been slowed down by that. */
+async function undisturbed(id) {
+  await breathe(id);
+  if (!wasHidden) return true;
+  if (hidden) {
+    await new Promise((resolve) => {
+      onVisible = resolve;
+    });
+  }
+  wasHidden = false;
+  if (id !== current) throw new Cancelled();
+  return false;
+}
+
+/**
+ * @param {object} job { configs: [{ key, fields, values, trained }], rows, seed, inputMean, inputStd, useFile,
+ *   variant: 'auto' or a name, compare: whether every variant is timed, base: the page's address }
+ * @param {(event: object) => void} report a Comlink proxy
+ * @returns {Promise<boolean>} false if it was cancelled
+ */
+async function run(job, report) {
+  const id = ++current;
+  onVisible();
+  try {
+    const { variant } = job.variant === 'auto' ? await best() : await instance(job.variant);
+    const entries = await computeAll({ ...job, variant }, id, report);
+    await timeAll({ ...job, variant }, entries, id, report);
+    return true;
+  } catch (error) {
+    if (error instanceof Cancelled) return false;
+    throw error;
+  }
+}
+
+async function best() {
+  const an = await load();
+  if (instances.has(an.variant)) an.dispose();
+  else instances.set(an.variant, Promise.resolve(an));
+  return { variant: an.variant };
+}
+
+async function computeAll(job, id, report) {
+  const entries = [];
+  const { configs } = job;
+  for (let index = 0; index < configs.length; index++) {
+    report({ type: 'progress', step: 'forward', done: index, total: configs.length });
+    await breathe(id);
+    const { key } = configs[index];
+    try {
+      entries[index] = await computeOne(configs[index], job, id, report);
+      report({ type: 'result', index, key, result: entries[index].result, times: entries[index].times });
+    } catch (error) {
+      if (error instanceof Cancelled) throw error;
+      await release(job.variant).catch(() => {});
+      report({ type: 'error', index, key, error: { code: error.code ?? error.name, message: error.message } });
+    }
+  }
+  const shared = SIGNALS.map((signal) => {
+    const arrays = configs.map((_, i) => entries[i]?.signals[signal] ?? null);
+    return [signal, histograms(arrays, entries.filter(Boolean).map(({ summaries }) => summaries[signal]).filter(Boolean))];
+  });
+  report({ type: 'histograms', histograms: Object.fromEntries(shared), keys: configs.map(({ key }) => key) });
+  return entries;
+}
+
+async function computeOne(config, job, id, report) {
+  const known = kept.get(config.key);
+  if (known) {
+    kept.delete(config.key);
+    kept.set(config.key, known); // the newest is last
+    return known;
+  }
+  const trained = config.trained && (await loadTrained(job.base, config.trained));
+  const an = await instance(job.variant);
+  const { block, seeded } = makeBlock(an, config.fields, job.seed, trained);
+  const entry = { times: {} };
+  const heavy = estimate(config.values).bytes > HEAVY_BYTES;
+  try {
+    await breathe(id);
+    const input = makeInput(config.values, { ...job, file: job.useFile ? file : null });
+    const { result, signals } = forward(an, block, config.values, input);
+    entry.signals = signals;
+    for (const [name, data] of Object.entries(signals)) if (data.length > MAX_VALUES) signals[name] = data.slice(0, MAX_VALUES);
+    entry.summaries = Object.fromEntries(Object.entries(signals).map(([name, data]) => [name, summarize(data)]));
+    entry.result = { ...result, seeded, variant: an.variant, memory: an.stats().memory };
+    if (heavy) {
+      // Making it takes longer than timing it, so it is timed while it is there.
+      const timed = subject(an, block, input);
+      const pause = pauseOf(id, (done, total) => report({ type: 'progress', step: 'time', done, total }));
+      [entry.times[an.variant]] = await measure([timed], { batches: BATCHES.quick, pause });
+      timed.dispose();
+    }
+  } finally {
+    block.dispose();
+    if (heavy) await release(job.variant);
+  }
+  kept.set(config.key, entry);
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return entry;
+}
+
+const pauseOf = (id, progress) => (done, total) => {
+  progress(done, total);
+  return undisturbed(id);
+};
+
+// Light blocks of all variants are timed in turns; a heavy one by itself, one variant after the other.
+async function timeAll(job, entries, id, report) {
+  const { capabilities } = await instance(job.variant);
+  const variants = Object.keys(capabilities).filter((name) => (job.compare ? capabilities[name].available : name === job.variant));
+  const batches = job.compare ? BATCHES.compare : BATCHES.quick;
+  const items = [];
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index];
+    const heavy = entry && estimate(job.configs[index].values).bytes > HEAVY_BYTES;
+    for (const variant of entry ? variants : []) {
+      const known = entry.times[variant];
+      if (!known || (known.count < batches && !heavy)) items.push({ index, entry, variant, heavy, config: job.configs[index] });
+    }
+  }
+  const light = items.filter(({ heavy }) => !heavy);
+  const groups = [...(light.length > 0 ? [light] : []), ...items.filter(({ heavy }) => heavy).map((item) => [item])];
+  const total = items.length * (batches + 1);
+  let before = 0;
+  for (const group of groups) {
+    await timeGroup(group, job, batches, id, report, (done) =>
+      report({ type: 'progress', step: 'time', done: before + done, total }),
+    );
+    before += group.length * (batches + 1);
+  }
+}
+
+async function timeGroup(group, job, batches, id, report, progress) {
+  const subjects = [];
+  try {
+    for (const { config, variant } of group) {
+      const an = await instance(variant);
+      const trained = config.trained && (await loadTrained(job.base, config.trained));
+      const { block } = makeBlock(an, config.fields, job.seed, trained);
+      subjects.push(subject(an, block, makeInput(config.values, { ...job, file: job.useFile ? file : null })));
+      await breathe(id);
+    }
+    const times = await measure(subjects, { batches, pause: pauseOf(id, progress) });
+    group.forEach(({ entry, variant, index, config }, i) => {
+      entry.times[variant] = times[i];
+      report({ type: 'times', index, key: config.key, times: { ...entry.times } });
+    });
+  } catch (error) {
+    if (error instanceof Cancelled) throw error;
+    for (const { index, config } of group) {
+      report({ type: 'timeError', index, key: config.key, error: { code: error.code ?? error.name, message: error.message } });
+    }
+  } finally {
+    for (const { dispose } of subjects) dispose();
+    if (group[0].heavy) await release(group[0].variant);
+  }
+}
+
+// ---- Trained weights, loaded when first wanted
+
+function loadTrained(base, name) {
+  if (!trainedWeights.has(name)) {
+    const promise = fetchTrained(base, name);
+    trainedWeights.set(name, promise);
+    promise.catch(() => trainedWeights.delete(name));
+  }
+  return trainedWeights.get(name);
+}
+
+async function fetchTrained(base, name) {
+  const get = async (extension) => {
+    const url = new URL(`models/${name}.${extension}`, base);
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url.pathname}: ${response.status}`);
+    return response;
+  };
+  const [index, bytes] = await Promise.all([
+    get('json').then((response) => response.json()),
+    get('bin').then((response) => response.arrayBuffer()),
+  ]);
+  return index.parameters.map(({ name: parameter, shape, offset }) => {
+    const count = shape.reduce((a, b) => a * b, 1);
+    return { name: parameter, data: new Float32Array(bytes, 4 * offset, count) };
+  });
+}
+
+expose({
+  async catalog() {
+    const { variant } = await best();
+    return describe(await instance(variant));
+  },
+  run,
+  cancel() {
+    current++;
+    onVisible();
+  },
+  setFile(given) {
+    file = given;
+  },
+  setHidden(value) {
+    hidden = value;
+    wasHidden ||= value;
+    if (!value) onVisible();
+  },
+});
