@@ -1,30 +1,22 @@
-/* Norms. Bodies of the row norms: src/norm/<id>.h.
+/* Norms: a body each in src/norm/<id>.h for those over rows, the ones over channels at the end of this file.
  *
- * An element is normalised as (x - mean) * factor, and how that is computed follows from what the elements are:
+ * An element becomes (x - mean) * factor, and how that is computed follows from what the elements are:
  *
- *   near   in float, as ((x - near) - (mean - near)) * factor. `near` is a float close to the mean, at first an element,
- *          so x - near is exact or nearly so wherever the mean is large against the spread. One pass gives the sums
- *          of x - near and of its square; the variance loses (mean - near)^2 / variance roundings, so beyond NEAR_ENOUGH
+ *   near   in float, as ((x - near) - (mean - near)) * factor, where `near` is one of the elements: x - near is exact
+ * or nearly so wherever the mean is large against the spread. One pass gives the sums of x - near and of its square.
+ *          The variance has the relative error of these sums times 1 + (mean - near)^2 / variance; beyond NEAR_ENOUGH
  *          (`near` was an outlier) the pass is repeated around the mean that it found.
- *   exact  in double, in two passes, where that does not help: sums that overflow or underflow float, and elements
- *          of which one pair differs by less than the mean's last place. Serves NaN and infinity as well.
+ *   exact  in double, in two passes, where float does not do: squares that overflow or underflow, a spread far below
+ * the mean's last place. NaN and infinity come here too, and make every element NaN.
  *
- * A divisor of 0 (no spread, and eps 0) gives the factor 0: such elements become bias.
+ * A divisor of 0 (no spread, and eps 0) counts as the factor 0: such elements become bias, as they do with any other
+ * eps.
  */
 #include "norm.h"
 
 #include "map.h"
 #include "tensor.h"
 #include "vmath.h"
-
-/* Temporary, until vmath.h has it. */
-AN_INLINE vf temporary_tanh(vf x) {
-  float t[AN_LANES];
-  vf_store(t, x);
-  for (int i = 0; i < AN_LANES; i++) t[i] = (float)__builtin_tanh(t[i]);
-  return vf_load(t);
-}
-#define vm_tanh temporary_tanh
 
 static const struct {
   const char *name, *aliases, *kind;
@@ -46,55 +38,55 @@ size_t an_norm_default_affine(size_t norm) { return norm < AN_NORM_COUNT ? list[
 const char *an_norm_formula(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].formula : NULL; }
 const char *an_norm_source(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].source : NULL; }
 
-/* ---- Affine ---- */
+/* ---- Loops ---- */
 
 typedef struct affine {
   const float *weight, *bias; /* NULL: 1 and 0 */
   float offset;               /* added to weight */
-  size_t step;                /* 1, or 0: AN_LANES elements of weight and bias that serve all of x */
 } affine;
 
-AN_INLINE vf affine_vector(vf v, affine a, size_t i) {
-  if (!a.weight) return a.bias ? vf_add(v, vf_load(a.bias + i)) : v;
+enum { WEIGHT = 1, BIAS = 2 };
+
+/* An element before weight and bias; p: its constants. */
+typedef vf (*norm_op)(vf x, const vf *p);
+
+AN_INLINE vf affine_vector(vf v, affine a, size_t i, int form) {
+  if (!(form & WEIGHT)) return form & BIAS ? vf_add(v, vf_load(a.bias + i)) : v;
   const vf w = vf_add(vf_load(a.weight + i), vf_set(a.offset));
-  return a.bias ? vf_madd(v, w, vf_load(a.bias + i)) : vf_mul(v, w);
+  return form & BIAS ? vf_madd(v, w, vf_load(a.bias + i)) : vf_mul(v, w);
 }
 
-typedef vf (*norm_op)(vf x, vf p, vf q, vf r);
-
-/* y[i] = op(x[i], p, q, r) * (weight[i] + offset) + bias[i]; y may equal x. */
-AN_INLINE void map_affine(float *y, const float *x, size_t n, norm_op op, float p, float q, float r, affine a) {
-  const vf vp = vf_set(p), vq = vf_set(q), vr = vf_set(r);
+AN_INLINE void map_affine_form(float *y, const float *x, size_t n, norm_op op, const vf *p, affine a, int form) {
   size_t i = 0;
-  for (; i + AN_LANES <= n; i += AN_LANES)
-    vf_store(y + i, affine_vector(op(vf_load(x + i), vp, vq, vr), a, i * a.step));
+  for (; i + 2 * AN_LANES <= n; i += 2 * AN_LANES) {
+    vf_store(y + i, affine_vector(op(vf_load(x + i), p), a, i, form));
+    vf_store(y + i + AN_LANES, affine_vector(op(vf_load(x + i + AN_LANES), p), a, i + AN_LANES, form));
+  }
+  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(y + i, affine_vector(op(vf_load(x + i), p), a, i, form));
   if (i < n) {
     float weight[AN_LANES], bias[AN_LANES];
-    affine tail = a;
-    if (a.weight) {
-      vf_store(weight, vf_load_tail(a.weight + i * a.step, n - i, 0.0f));
-      tail.weight = weight;
-    }
-    if (a.bias) {
-      vf_store(bias, vf_load_tail(a.bias + i * a.step, n - i, 0.0f));
-      tail.bias = bias;
-    }
-    vf_store_tail(y + i, n - i, affine_vector(op(vf_load_tail(x + i, n - i, p), vp, vq, vr), tail, 0));
+    if (form & WEIGHT) vf_store(weight, vf_load_tail(a.weight + i, n - i, 0.0f));
+    if (form & BIAS) vf_store(bias, vf_load_tail(a.bias + i, n - i, 0.0f));
+    const vf v = op(vf_load_tail(x + i, n - i, 0.0f), p);
+    vf_store_tail(y + i, n - i, affine_vector(v, (affine){weight, bias, a.offset}, 0, form));
   }
 }
 
-AN_INLINE vf op_near(vf x, vf near, vf rest, vf factor) { return vf_mul(vf_sub(vf_sub(x, near), rest), factor); }
-AN_INLINE vf op_scale(vf x, vf factor, vf q, vf r) {
-  (void)q, (void)r;
-  return vf_mul(x, factor);
+/* y[i] = op(x[i], p) * (weight[i] + offset) + bias[i]; y may equal x. */
+AN_INLINE void map_affine(float *y, const float *x, size_t n, norm_op op, const vf *p, affine a) {
+  switch ((a.weight ? WEIGHT : 0) | (a.bias ? BIAS : 0)) {
+    case 0: map_affine_form(y, x, n, op, p, a, 0); break;
+    case WEIGHT: map_affine_form(y, x, n, op, p, a, WEIGHT); break;
+    case BIAS: map_affine_form(y, x, n, op, p, a, BIAS); break;
+    default: map_affine_form(y, x, n, op, p, a, WEIGHT | BIAS);
+  }
 }
 
-static void map_exact(float *y, const float *x, size_t n, double mean, double factor, affine a) {
-  for (size_t i = 0; i < n; i++) {
-    float v = (float)(((double)x[i] - mean) * factor);
-    if (a.weight) v *= a.weight[i * a.step] + a.offset;
-    y[i] = a.bias ? v + a.bias[i * a.step] : v;
-  }
+/* One element in double; weight and bias are applied to it in float, as in the vector loops. */
+AN_INLINE float exact_element(float x, double mean, double factor, affine a, size_t i) {
+  float v = (float)(((double)x - mean) * factor);
+  if (a.weight) v *= a.weight[i] + a.offset;
+  return a.bias ? v + a.bias[i] : v;
 }
 
 /* ---- Statistics ---- */
@@ -106,17 +98,14 @@ typedef struct elements {
 } elements;
 
 typedef struct moments {
-  double mean, square; /* mean, and mean square about it */
+  double mean, square; /* the mean, and the mean square of x - mean */
   float near;
   int exact;
 } moments;
 
-/* What x - mean is divided by. square: mean square of n elements, about their mean where the norm centres. */
-typedef double (*norm_divisor)(double square, size_t n, double eps);
-
-/* Above: a float sum of squares is free of underflow down to 2^-126 an element, which is nothing beside 2^-90. */
-#define SMALLEST_DIVISOR 0x1p-45
 enum { NEAR_ENOUGH = 16 };
+/* What a square loses by underflow, 2^-149, is nothing beside this. */
+#define SMALLEST_SQUARE 0x1p-90
 
 AN_INLINE void add_near(vf *sum, vf *squares, vf x, vf near) {
   const vf t = vf_sub(x, near);
@@ -128,57 +117,52 @@ AN_INLINE void add_squares(vf *squares, vf *unused, vf x, vf unused2) {
   *squares = vf_madd(x, x, *squares);
 }
 
-/* Four chains: additions do not wait for each other. */
-static double exact_sum(elements e, double shift) {
-  double s[4] = {0, 0, 0, 0};
-  for (size_t r = 0; r < e.runs; r++)
-    for (size_t i = 0; i < e.n; i++) s[i % 4] += (double)e.x[r * e.stride + i] - shift;
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-static double exact_squares(elements e, double shift) {
-  double s[4] = {0, 0, 0, 0};
-  for (size_t r = 0; r < e.runs; r++)
-    for (size_t i = 0; i < e.n; i++) {
-      const double t = (double)e.x[r * e.stride + i] - shift;
-      s[i % 4] += t * t;
+/* Sum of (x - shift)^power, power 1 or 2. Four chains, so that additions need not wait for each other. */
+AN_INLINE double exact_sum(elements e, double shift, int power) {
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  for (size_t r = 0; r < e.runs; r++) {
+    const float *x = e.x + r * e.stride;
+    size_t i = 0;
+    for (; i + 4 <= e.n; i += 4) {
+      const double a = x[i] - shift, b = x[i + 1] - shift, c = x[i + 2] - shift, d = x[i + 3] - shift;
+      s0 += power == 1 ? a : a * a;
+      s1 += power == 1 ? b : b * b;
+      s2 += power == 1 ? c : c * c;
+      s3 += power == 1 ? d : d * d;
     }
-  return (s[0] + s[1]) + (s[2] + s[3]);
+    for (; i < e.n; i++) {
+      const double a = x[i] - shift;
+      s0 += power == 1 ? a : a * a;
+    }
+  }
+  return (s0 + s1) + (s2 + s3);
 }
 
+/* The first element as shift: the mean of equal elements is exact. */
 static moments exact_moments(elements e) {
-  const double n = (double)(e.runs * e.n), first = e.x[0];
-  const double mean = first + exact_sum(e, first) / n; /* the shift: of equal elements it is the exact mean */
-  return (moments){mean, exact_squares(e, mean) / n, 0, 1};
+  const double n = (double)(e.runs * e.n), first = e.x[0], mean = first + exact_sum(e, first, 1) / n;
+  return (moments){mean, exact_sum(e, mean, 2) / n, 0, 1};
 }
 
-AN_INLINE moments centred_moments(elements e, double eps, norm_divisor divisor) {
-  const size_t n = e.runs * e.n;
-  const double share = 1.0 / (double)n;
+/* eps only tells how small a spread matters. */
+static moments centred_moments(elements e, double eps) {
+  const double share = 1.0 / (double)(e.runs * e.n);
   float near = e.x[0];
   for (int pass = 0; pass < 2; pass++) {
     double sum = 0, squares = 0;
     for (size_t r = 0; r < e.runs; r++) reduce(&sum, &squares, e.x + r * e.stride, e.n, add_near, near, near);
-    if (!(squares < __builtin_inf())) break;
     const double rest = sum * share, square = squares * share - rest * rest;
-    const moments m = {near + rest, square, near, 0};
+    if (!(squares < __builtin_inf())) break;
     if (rest * rest <= NEAR_ENOUGH * square) {
-      if (divisor(square, n, eps) < SMALLEST_DIVISOR) break;
-      return m;
+      if (square + eps * eps < SMALLEST_SQUARE) break;
+      return (moments){near + rest, square, near, 0};
     }
-    near = (float)m.mean;
+    near = (float)(near + rest);
   }
   return exact_moments(e);
 }
 
-/* 1 / divisor, and 0 for no spread at all. */
 AN_INLINE double factor_of(double divisor) { return divisor == 0 ? 0 : 1 / divisor; }
-
-AN_INLINE void write_centred(float *y, const float *x, size_t n, moments m, double factor, affine a) {
-  if (m.exact)
-    map_exact(y, x, n, m.mean, factor, a);
-  else
-    map_affine(y, x, n, op_near, m.near, (float)(m.mean - m.near), (float)factor, a);
-}
 
 /* ---- Row norms ---- */
 
@@ -189,6 +173,9 @@ typedef struct norm_rows {
   double residual_alpha, eps;
   size_t rows, d;
 } norm_rows;
+
+/* What x - mean, or x, is divided by. square: the mean square of that, of n elements. */
+typedef double (*norm_divisor)(double square, size_t n, double eps);
 
 /* The row that is normalised: x's, or what the residual addition makes of it. */
 AN_INLINE const float *norm_input(const norm_rows *a, size_t row) {
@@ -203,10 +190,31 @@ AN_INLINE void save_statistics(const norm_rows *a, size_t row, double mean, doub
   if (a->rstd) a->rstd[row] = (float)factor;
 }
 
+AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
+AN_INLINE vf op_scale(vf x, const vf *p) { return vf_mul(x, p[0]); }
+
+static void write_near(float *y, const float *x, size_t n, moments m, double factor, affine a) {
+  const vf p[] = {vf_set(m.near), vf_set((float)(m.mean - m.near)), vf_set((float)factor)};
+  map_affine(y, x, n, op_near, p, a);
+}
+static void write_scaled(float *y, const float *x, size_t n, double factor, affine a) {
+  const vf p[] = {vf_set((float)factor)};
+  map_affine(y, x, n, op_scale, p, a);
+}
+static void write_exact(float *y, const float *x, size_t n, double mean, double factor, affine a) {
+  for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], mean, factor, a, i);
+}
+AN_INLINE void write_centred(float *y, const float *x, size_t n, moments m, double factor, affine a) {
+  if (m.exact)
+    write_exact(y, x, n, m.mean, factor, a);
+  else
+    write_near(y, x, n, m, factor, a);
+}
+
 AN_INLINE void norm_centred(const norm_rows *a, norm_divisor divisor) {
   for (size_t r = 0; r < a->rows; r++) {
     const float *x = norm_input(a, r);
-    const moments m = centred_moments((elements){x, 1, 0, a->d}, a->eps, divisor);
+    const moments m = centred_moments((elements){x, 1, 0, a->d}, a->eps);
     const double factor = factor_of(divisor(m.square, a->d, a->eps));
     write_centred(a->y + r * a->d, x, a->d, m, factor, a->affine);
     save_statistics(a, r, m.mean, factor);
@@ -218,25 +226,28 @@ AN_INLINE void norm_uncentred(const norm_rows *a, norm_divisor divisor) {
   for (size_t r = 0; r < a->rows; r++) {
     const float *x = norm_input(a, r);
     float *y = a->y + r * a->d;
-    double squares = 0, unused = 0;
-    reduce(&squares, &unused, x, a->d, add_squares, 0.0f, 0.0f);
-    double by = divisor(squares * share, a->d, a->eps), factor;
-    if (by >= SMALLEST_DIVISOR && by < __builtin_inf()) {
-      factor = 1 / by;
-      map_affine(y, x, a->d, op_scale, (float)factor, 0.0f, 0.0f, a->affine);
+    double square = 0, unused = 0, factor;
+    reduce(&square, &unused, x, a->d, add_squares, 0.0f, 0.0f);
+    square *= share;
+    if (square < __builtin_inf() && square + a->eps * a->eps >= SMALLEST_SQUARE) {
+      factor = 1 / divisor(square, a->d, a->eps);
+      write_scaled(y, x, a->d, factor, a->affine);
     } else {
-      squares = exact_squares((elements){x, 1, 0, a->d}, 0.0);
-      by = divisor(squares / (double)a->d, a->d, a->eps);
-      factor = squares < __builtin_inf() ? factor_of(by) : __builtin_nan("");
-      map_exact(y, x, a->d, 0.0, factor, a->affine);
+      square = exact_sum((elements){x, 1, 0, a->d}, 0.0, 2) / (double)a->d;
+      factor = square < __builtin_inf() ? factor_of(divisor(square, a->d, a->eps)) : __builtin_nan("");
+      write_exact(y, x, a->d, 0.0, factor, a->affine);
     }
     save_statistics(a, r, 0.0, factor);
   }
 }
 
-AN_INLINE void norm_elementwise(const norm_rows *a, norm_op op, float p) {
+/* Norms without statistics: mean 0 and factor 1 are saved. Weight and bias in a second pass over the row, which is in
+ * cache: one copy of the op. */
+AN_INLINE void norm_elementwise(const norm_rows *a, map_op op, double p0) {
   for (size_t r = 0; r < a->rows; r++) {
-    map_affine(a->y + r * a->d, norm_input(a, r), a->d, op, p, 0.0f, 0.0f, a->affine);
+    float *y = a->y + r * a->d;
+    map(y, norm_input(a, r), a->d, op, p0, 0);
+    if (a->affine.weight || a->affine.bias) write_scaled(y, y, a->d, 1.0, a->affine);
     save_statistics(a, r, 0.0, 1.0);
   }
 }
@@ -251,7 +262,9 @@ AN_INLINE void norm_elementwise(const norm_rows *a, norm_op op, float p) {
 static void norm_run(const norm_rows *a, size_t norm) {
   switch (norm) {
 #define NORM_row(id) \
-  case AN_NORM_##id: norm_##id(a); break;
+  case AN_NORM_##id: \
+    norm_##id(a);    \
+    break;
 #define NORM_batch(id)
 #define NORM_group(id)
 #define NORM_instance(id)
@@ -263,123 +276,129 @@ static void norm_run(const norm_rows *a, size_t norm) {
 
 void norm_apply(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
                 const float *alpha, size_t norm, double eps, double weight_offset, size_t rows, size_t d) {
-  const norm_rows a = {.y = y, .mean = mean, .rstd = rstd, .x = x, .alpha = alpha, .eps = eps, .rows = rows, .d = d,
-                       .affine = {weight, bias, (float)weight_offset, 1}};
+  const norm_rows a = {.y = y,
+                       .mean = mean,
+                       .rstd = rstd,
+                       .x = x,
+                       .alpha = alpha,
+                       .eps = eps,
+                       .rows = rows,
+                       .d = d,
+                       .affine = {weight, bias, (float)weight_offset}};
   norm_run(&a, norm);
 }
 
 void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float *x, const float *residual,
                     const float *weight, const float *bias, const float *norm_alpha, size_t norm, double alpha,
                     double eps, double weight_offset, size_t rows, size_t d) {
-  const norm_rows a = {.y = y, .mean = mean, .rstd = rstd, .sum = sum, .x = x, .residual = residual,
-                       .alpha = norm_alpha, .residual_alpha = alpha, .eps = eps, .rows = rows, .d = d,
-                       .affine = {weight, bias, (float)weight_offset, 1}};
+  const norm_rows a = {.y = y,
+                       .mean = mean,
+                       .rstd = rstd,
+                       .sum = sum,
+                       .x = x,
+                       .residual = residual,
+                       .alpha = norm_alpha,
+                       .residual_alpha = alpha,
+                       .eps = eps,
+                       .rows = rows,
+                       .d = d,
+                       .affine = {weight, bias, (float)weight_offset}};
   norm_run(&a, norm);
 }
 
 /* ---- Norms over channels ---- */
 
-/* Statistics of `count` <= CHANNELS neighbouring channels whose elements lie one by one, `stride` apart: in the order of
- * memory, in double. */
-enum { CHANNELS = 16 };
-static void channel_moments(moments *m, const float *x, size_t rows, size_t stride, size_t count) {
+enum { CHANNELS = 128 };
+
+/* Moments of `count` <= CHANNELS neighbouring channels of x (rows, stride): in the order of memory, in double. */
+static void column_moments(moments *m, const float *x, size_t rows, size_t stride, size_t count) {
   double mean[CHANNELS] = {0}, square[CHANNELS] = {0};
-  const double n = (double)rows;
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < count; c++) mean[c] += (double)x[r * stride + c] - (double)x[c];
-  for (size_t c = 0; c < count; c++) mean[c] = (double)x[c] + mean[c] / n;
+  for (size_t c = 0; c < count; c++) mean[c] = x[c] + mean[c] / (double)rows;
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < count; c++) {
       const double t = (double)x[r * stride + c] - mean[c];
       square[c] += t * t;
     }
-  for (size_t c = 0; c < count; c++) m[c] = (moments){mean[c], square[c] / n, 0, 1};
+  for (size_t c = 0; c < count; c++) m[c] = (moments){mean[c], square[c] / (double)rows, 0, 1};
 }
 
-/* The same affine for n neighbours of one channel. */
-typedef struct channel_affine {
-  float weight[AN_LANES], bias[AN_LANES];
-} channel_affine;
-AN_INLINE affine affine_of_channel(channel_affine *store, affine a, size_t channel) {
-  if (a.weight) vf_store(store->weight, vf_load_splat(a.weight + channel));
-  if (a.bias) vf_store(store->bias, vf_load_splat(a.bias + channel));
-  return (affine){a.weight ? store->weight : NULL, a.bias ? store->bias : NULL, a.offset, 0};
-}
+AN_INLINE vf op_channel(vf x, const vf *p) { return vf_madd(op_near(x, p), p[3], p[4]); }
 
-/* x (outer, channels, inner), each channel by its own moments and factor. */
-static void write_channels(float *y, const float *x, const moments *m, const double *factor, affine a, size_t first,
-                           size_t count, size_t outer, size_t channels, size_t inner) {
-  for (size_t o = 0; o < outer; o++)
-    for (size_t c = 0; c < count; c++) {
-      const size_t at = (o * channels + first + c) * inner;
-      channel_affine store;
-      write_centred(y + at, x + at, inner, m[c], factor[c], affine_of_channel(&store, a, first + c));
-    }
+/* n elements of one channel. */
+static void write_channel(float *y, const float *x, size_t n, moments m, double factor, affine a, size_t channel) {
+  const float weight = a.weight ? a.weight[channel] + a.offset : 1.0f, bias = a.bias ? a.bias[channel] : 0.0f;
+  const vf p[] = {vf_set(m.near), vf_set((float)(m.mean - m.near)), vf_set((float)factor), vf_set(weight),
+                  vf_set(bias)};
+  if (m.exact)
+    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], m.mean, factor, a, channel);
+  else
+    map_affine_form(y, x, n, op_channel, p, a, 0);
 }
 
 void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
                       const float *weight, const float *bias, double eps, double momentum, double weight_offset,
                       int training, int biased_running, size_t outer, size_t channels, size_t inner) {
-  const affine a = {weight, bias, (float)weight_offset, 1};
+  const affine a = {weight, bias, (float)weight_offset};
   const double n = (double)outer * (double)inner, unbiased = !biased_running && n > 1 ? n / (n - 1) : 1;
   for (size_t first = 0; first < channels; first += CHANNELS) {
     const size_t count = channels - first < CHANNELS ? channels - first : CHANNELS;
     moments m[CHANNELS];
     double factor[CHANNELS];
-    if (!training)
-      for (size_t c = 0; c < count; c++) m[c] = (moments){running_mean[first + c], running_var[first + c], 0, 1};
-    else if (inner == 1)
-      channel_moments(m, x + first, outer, channels, count);
-    else
-      for (size_t c = 0; c < count; c++)
-        m[c] = centred_moments((elements){x + (first + c) * inner, outer, channels * inner, inner}, eps,
-                               divisor_layer_norm);
-    for (size_t c = 0; c < count; c++) {
-      const double divisor = divisor_layer_norm(m[c].square, 0, eps);
+    if (training && inner == 1) column_moments(m, x + first, outer, channels, count);
+    for (size_t i = 0; i < count; i++) {
+      const size_t c = first + i;
+      if (!training)
+        m[i] = (moments){running_mean[c], running_var[c], 0, 1};
+      else if (inner > 1)
+        m[i] = centred_moments((elements){x + c * inner, outer, channels * inner, inner}, eps);
       /* Given statistics do not promise that no spread means x == mean. */
-      factor[c] = training ? factor_of(divisor) : 1 / divisor;
-      if (mean) mean[first + c] = (float)m[c].mean;
-      if (rstd) rstd[first + c] = (float)factor[c];
+      const double divisor = divisor_layer_norm(m[i].square, 1, eps);
+      factor[i] = training ? factor_of(divisor) : 1 / divisor;
+      if (mean) mean[c] = (float)m[i].mean;
+      if (rstd) rstd[c] = (float)factor[i];
       if (training && running_mean) {
-        float *old_mean = running_mean + first + c, *old_var = running_var + first + c;
-        *old_mean = (float)((1 - momentum) * *old_mean + momentum * m[c].mean);
-        *old_var = (float)((1 - momentum) * *old_var + momentum * m[c].square * unbiased);
+        running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * m[i].mean);
+        running_var[c] = (float)((1 - momentum) * running_var[c] + momentum * m[i].square * unbiased);
       }
     }
-    write_channels(y, x, m, factor, a, first, count, outer, channels, inner);
+    for (size_t o = 0; o < outer; o++) {
+      const size_t at = (o * channels + first) * inner;
+      if (inner == 1)
+        for (size_t i = 0; i < count; i++) y[at + i] = exact_element(x[at + i], m[i].mean, factor[i], a, first + i);
+      else
+        for (size_t i = 0; i < count; i++)
+          write_channel(y + at + i * inner, x + at + i * inner, inner, m[i], factor[i], a, first + i);
+    }
   }
 }
 
 void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
                       double eps, double weight_offset, size_t groups, size_t batch, size_t length, size_t channels,
                       size_t inner) {
-  const size_t size = channels / groups, entry = length * channels * inner;
-  for (size_t b = 0; b < batch; b++) {
+  const size_t size = channels / groups, row = channels * inner;
+  for (size_t b = 0; b < batch; b++, x += length * row, y += length * row) {
+    float *const entry_mean = mean ? mean + b * groups : NULL, *const entry_rstd = rstd ? rstd + b * groups : NULL;
     if (groups == channels) { /* instance norm: a batch norm of each entry */
-      batch_norm_apply(y + b * entry, mean ? mean + b * groups : NULL, rstd ? rstd + b * groups : NULL, NULL, NULL,
-                       x + b * entry, weight, bias, eps, 0, weight_offset, 1, 0, length, channels, inner);
+      batch_norm_apply(y, entry_mean, entry_rstd, NULL, NULL, x, weight, bias, eps, 0, weight_offset, 1, 0, length,
+                       channels, inner);
       continue;
     }
     for (size_t g = 0; g < groups; g++) {
-      const size_t first = g * size, at = b * entry + first * inner;
-      const elements e = {x + at, length, channels * inner, size * inner};
-      const moments m = centred_moments(e, eps, divisor_layer_norm);
-      const double factor = factor_of(divisor_layer_norm(m.square, 0, eps));
-      if (mean) mean[b * groups + g] = (float)m.mean;
-      if (rstd) rstd[b * groups + g] = (float)factor;
+      const size_t first = g * size;
+      const affine a = {weight ? weight + first : NULL, bias ? bias + first : NULL, (float)weight_offset};
+      const moments m = centred_moments((elements){x + first * inner, length, row, size * inner}, eps);
+      const double factor = factor_of(divisor_layer_norm(m.square, 1, eps));
+      if (mean) entry_mean[g] = (float)m.mean;
+      if (rstd) entry_rstd[g] = (float)factor;
       for (size_t l = 0; l < length; l++) {
-        const size_t row = at + l * channels * inner;
-        if (inner == 1) {
-          const affine a = {weight ? weight + first : NULL, bias ? bias + first : NULL, (float)weight_offset, 1};
-          write_centred(y + row, x + row, size, m, factor, a);
-          continue;
-        }
-        for (size_t c = 0; c < size; c++) {
-          const affine a = {weight, bias, (float)weight_offset, 1};
-          channel_affine store;
-          write_centred(y + row + c * inner, x + row + c * inner, inner, m, factor,
-                        affine_of_channel(&store, a, first + c));
-        }
+        const size_t at = l * row + first * inner;
+        if (inner == 1)
+          write_centred(y + at, x + at, size, m, factor, a);
+        else
+          for (size_t c = 0; c < size; c++)
+            write_channel(y + at + c * inner, x + at + c * inner, inner, m, factor, a, c);
       }
     }
   }

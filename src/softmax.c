@@ -1,140 +1,146 @@
 /* Softmax and log-softmax along any axis.
  *
- *   softmax      exp(x - max) / sum(exp(x - max))
- *   log-softmax  (x - max) - log(sum(exp(x - max))), the logarithm as log1p of the sum without one of the largest: the
- *                result keeps its relative accuracy where a class is nearly certain.
+ *   softmax      e^(x - max) / sum(e^(x - max))
+ *   log-softmax  (x - max) - log(sum(e^(x - max)))
  *
- * The maximum is the largest element itself, never a floor. -inf gives exactly 0 (log: -inf). A NaN or +inf makes its row
- * NaN by x - max, a row of -inf alone likewise unless AN_SOFTMAX_MASKED_ZERO is set.
+ * x - max is carried in two floats: alone its rounding would cost an element up to |x - max| / 2 ULP. The logarithm is
+ * that of 1 + (the others than one of the largest), so log-softmax keeps its relative accuracy where a class is nearly
+ * certain.
+ *
+ * The maximum is an element, never a floor. -inf gives exactly 0 (log: -inf). NaN and +inf make their row NaN by way of
+ * x - max, and so does -inf alone unless AN_SOFTMAX_MASKED_ZERO is set.
  */
 #include "../include/addnorm.h"
 
 #include "map.h"
 #include "vmath.h"
 
-/* Temporary, until vmath.h has them. */
-AN_INLINE vf temporary_exp(vf x) {
-  float t[AN_LANES];
-  vf_store(t, x);
-  for (int i = 0; i < AN_LANES; i++) t[i] = (float)__builtin_exp(t[i]);
-  return vf_load(t);
+/* x - max = hi + error (two-sum); the error is NaN where hi is not finite. */
+AN_INLINE vf minus_max(vf x, vf max, vf *error) {
+  const vf hi = vf_sub(x, max), m = vf_sub(hi, x);
+  *error = vf_sub(vf_sub(x, vf_sub(hi, m)), vf_add(max, m));
+  return hi;
 }
-AN_INLINE vf temporary_log1p(vf x) {
-  float t[AN_LANES];
-  vf_store(t, x);
-  for (int i = 0; i < AN_LANES; i++) t[i] = (float)__builtin_log1p(t[i]);
-  return vf_load(t);
-}
-#define vm_exp temporary_exp
-#define vm_log1p temporary_log1p
+AN_INLINE vf keep(vf a, vi mask) { return vi_float_bits(vi_and(vf_bits(a), mask)); }
 
-AN_INLINE vf shifted_exp(vf x, double max, double unused) {
-  (void)unused;
-  return vm_exp(vf_sub(x, vf_set((float)max)));
+/* e^(x - max), 0 below -104. NaN in, NaN out. */
+AN_INLINE vf exp_minus_max(vf x, vf max) {
+  vf error;
+  const vf hi = minus_max(x, max, &error), bounded = vf_max(hi, vf_set(-110.0f));
+  const vm_exp_parts e = vm_exp_split(bounded, keep(error, vf_eq(hi, bounded)));
+  return vm_scale(vf_add(e.t, vf_set(1.0f)), e.n);
 }
-AN_INLINE vf divide(vf x, double by, double unused) {
+
+AN_INLINE vf log_softmax(vf x, vf max, vf log_sum) {
+  vf error;
+  const vf hi = minus_max(x, max, &error);
+  return vf_add(vf_sub(hi, log_sum), keep(error, vf_eq(error, error)));
+}
+
+/* log(1 + z) for z >= 0. NaN in, NaN out. */
+AN_INLINE vf log_of_sum(vf z) {
+  const vf one = vf_set(1.0f), large = vf_select(vf_eq(z, z), vm_log(vf_add(one, z)), z);
+  return vf_select(vf_lt(z, one), vf_mul(z, vm_log1p_ratio(z)), large);
+}
+
+/* Terms of a log-softmax's sum: the largest elements are counted, e^(x - max) of the others is added. */
+AN_INLINE void add_terms(vf *others, vf *largest, vf x, vf max) {
+  const vi is_largest = vf_eq(vf_sub(x, max), vf_set(0.0f)); /* not x == max: infinity must become NaN */
+  *others = vf_add(*others, keep(exp_minus_max(x, max), vi_not(is_largest)));
+  *largest = vf_add(*largest, keep(vf_set(1.0f), is_largest));
+}
+
+/* ---- Rows ---- */
+
+AN_INLINE vf op_exp(vf x, double max, double unused) {
+  (void)unused;
+  return exp_minus_max(x, vf_set((float)max));
+}
+AN_INLINE vf op_divide(vf x, double by, double unused) {
   (void)unused;
   return vf_div(x, vf_set((float)by));
 }
-AN_INLINE vf subtract_twice(vf x, double max, double log_sum) {
-  return vf_sub(vf_sub(x, vf_set((float)max)), vf_set((float)log_sum));
+AN_INLINE vf op_log_softmax(vf x, double max, double log_sum) {
+  return log_softmax(x, vf_set((float)max), vf_set((float)log_sum));
 }
-AN_INLINE vf fill(vf x, double value, double unused) {
-  (void)x, (void)unused;
-  return vf_set((float)value);
-}
-
-AN_INLINE void add_itself(vf *sum, vf *unused, vf x, vf unused2) {
+AN_INLINE void add_element(vf *sum, vf *unused, vf x, vf unused2) {
   (void)unused, (void)unused2;
   *sum = vf_add(*sum, x);
 }
-/* The largest are counted, the others' exponentials added. */
-AN_INLINE void add_shifted_exp(vf *sum, vf *largest, vf x, vf max) {
-  const vf t = vf_sub(x, max), zero = vf_set(0.0f);
-  const vi is_largest = vf_eq(t, zero);
-  *sum = vf_add(*sum, vf_select(is_largest, zero, vm_exp(t)));
-  *largest = vf_add(*largest, vf_select(is_largest, vf_set(1.0f), zero));
-}
-AN_INLINE void add_not_a_number(vf *count, vf *unused, vf x, vf unused2) {
+AN_INLINE void count_nan(vf *count, vf *unused, vf x, vf unused2) {
   (void)unused, (void)unused2;
-  *count = vf_add(*count, vf_select(vf_ne(x, x), vf_set(1.0f), vf_set(0.0f)));
+  *count = vf_add(*count, keep(vf_set(1.0f), vf_ne(x, x)));
 }
 
 static void softmax_row(float *y, const float *x, size_t n, int flags) {
   const float max = reduce_max(x, n);
-  double sum = 0, other = 0;
+  double sum = 0, largest = 0;
   if ((flags & AN_SOFTMAX_MASKED_ZERO) && max == -__builtin_inff()) {
-    reduce(&sum, &other, x, n, add_not_a_number, 0.0f, 0.0f);
-    if (sum == 0) {
-      map(y, x, n, fill, flags & AN_SOFTMAX_LOG ? max : 0.0f, 0);
+    double nans = 0;
+    reduce(&nans, &largest, x, n, count_nan, 0.0f, 0.0f);
+    if (nans == 0) {
+      for (size_t i = 0; i < n; i++) y[i] = flags & AN_SOFTMAX_LOG ? max : 0.0f;
       return;
     }
   }
   if (flags & AN_SOFTMAX_LOG) {
-    reduce(&sum, &other, x, n, add_shifted_exp, max, -__builtin_inff());
-    map(y, x, n, subtract_twice, max, vf_first(vm_log1p(vf_set((float)(other - 1 + sum)))));
+    reduce(&sum, &largest, x, n, add_terms, max, -__builtin_inff());
+    map(y, x, n, op_log_softmax, max, vf_first(log_of_sum(vf_set((float)(sum + (largest - 1))))));
   } else {
-    map(y, x, n, shifted_exp, max, 0);
-    reduce(&sum, &other, y, n, add_itself, 0.0f, 0.0f);
-    map(y, y, n, divide, sum, 0);
+    map(y, x, n, op_exp, max, 0);
+    reduce(&sum, &largest, y, n, add_element, 0.0f, 0.0f);
+    map(y, y, n, op_divide, sum, 0);
   }
 }
 
-AN_INLINE vf load_some(const float *x, size_t lanes) {
+/* ---- Columns ---- */
+
+AN_INLINE vf load_lanes(const float *x, size_t lanes) {
   return lanes == AN_LANES ? vf_load(x) : vf_load_tail(x, lanes, 0.0f);
 }
-AN_INLINE void store_some(float *y, size_t lanes, vf v) {
+AN_INLINE void store_lanes(float *y, size_t lanes, vf v) {
   if (lanes == AN_LANES)
     vf_store(y, v);
   else
     vf_store_tail(y, lanes, v);
 }
 
-/* `lanes` neighbouring columns of n elements, `stride` apart: a column a lane. */
+/* `lanes` neighbouring columns, a lane each, of n elements `stride` apart. Sums as in reduce: in double over blocks. */
 static void softmax_columns(float *y, const float *x, size_t n, size_t stride, size_t lanes, int flags) {
-  enum { CHAIN = 32 };
+  enum { BLOCK = 32 };
   const vf lowest = vf_set(-__builtin_inff());
   vf max = lowest;
   vi nan = vi_set(0);
   for (size_t i = 0; i < n; i++) {
-    const vf v = load_some(x + i * stride, lanes);
+    const vf v = load_lanes(x + i * stride, lanes);
     max = vf_max(max, v);
     nan = vi_or(nan, vf_ne(v, v));
   }
   const vi masked = flags & AN_SOFTMAX_MASKED_ZERO ? vi_and(vf_eq(max, lowest), vi_not(nan)) : vi_set(0);
 
-  vd low = vd_set(0.0), high = low, largest_low = low, largest_high = low;
+  vd low = vd_set(flags & AN_SOFTMAX_LOG ? -1.0 : 0.0), high = low;
   for (size_t i = 0; i < n;) {
-    const size_t end = n - i < CHAIN ? n : i + CHAIN;
+    const size_t end = n - i < BLOCK ? n : i + BLOCK;
     vf sum = vf_set(0.0f), largest = sum;
     for (; i < end; i++) {
-      const vf v = load_some(x + i * stride, lanes);
+      const vf v = load_lanes(x + i * stride, lanes);
       if (flags & AN_SOFTMAX_LOG) {
-        add_shifted_exp(&sum, &largest, v, max);
+        add_terms(&sum, &largest, v, max);
       } else {
-        const vf e = vm_exp(vf_sub(v, max));
-        store_some(y + i * stride, lanes, e);
+        const vf e = exp_minus_max(v, max);
+        store_lanes(y + i * stride, lanes, e);
         sum = vf_add(sum, e);
       }
     }
-    low = vd_add(low, vd_low(sum)), high = vd_add(high, vd_high(sum));
-    largest_low = vd_add(largest_low, vd_low(largest)), largest_high = vd_add(largest_high, vd_high(largest));
+    low = vd_add(vd_add(low, vd_low(largest)), vd_low(sum));
+    high = vd_add(vd_add(high, vd_high(largest)), vd_high(sum));
   }
 
-  if (flags & AN_SOFTMAX_LOG) {
-    const vd one = vd_set(1.0);
-    const vf log_sum = vm_log1p(
-        vf_from_vd(vd_add(vd_sub(largest_low, one), low), vd_add(vd_sub(largest_high, one), high)));
-    for (size_t i = 0; i < n; i++) {
-      const vf v = vf_sub(vf_sub(load_some(x + i * stride, lanes), max), log_sum);
-      store_some(y + i * stride, lanes, vf_select(masked, lowest, v));
-    }
-  } else {
-    const vf sum = vf_from_vd(low, high);
-    for (size_t i = 0; i < n; i++) {
-      const vf v = vf_div(load_some(y + i * stride, lanes), sum);
-      store_some(y + i * stride, lanes, vf_select(masked, vf_set(0.0f), v));
-    }
+  const vf total = vf_from_vd(low, high), log_sum = log_of_sum(total);
+  for (size_t i = 0; i < n; i++) {
+    const vf v = flags & AN_SOFTMAX_LOG ? log_softmax(load_lanes(x + i * stride, lanes), max, log_sum)
+                                        : vf_div(load_lanes(y + i * stride, lanes), total);
+    store_lanes(y + i * stride, lanes, vf_select(masked, flags & AN_SOFTMAX_LOG ? lowest : vf_set(0.0f), v));
   }
 }
 

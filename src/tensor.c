@@ -25,8 +25,8 @@ an_status an_add_fwd(float *out, const float *x, const float *y, double alpha, s
   return AN_OK;
 }
 
-/* Axis `row` of the list runs along memory in y, axis `col` in x. In squares of TILE, so that of both arrays a few lines
- * are in use at a time. row == col: both run along memory. */
+/* Axis `row` of the list runs along memory in y, axis `col` in x. In squares of TILE, so that of both arrays a few
+ * lines are in use at a time. row == col: both run along memory. */
 static void permute_plane(float *y, const float *x, const axis *row, const axis *col) {
   enum { TILE = 16 };
   if (row == col) {
@@ -59,7 +59,8 @@ an_status an_permute(float *y, const float *x, const uint32_t *shape, const uint
   if (__builtin_mul_overflow(n, sizeof(float), &bytes)) return AN_SIZE_OVERFLOW;
   if (!y || !x) return AN_NULL_POINTER;
 
-  /* x's axes with their strides; then axes of one element go, and neighbours in x that stay neighbours in y become one. */
+  /* x's axes with their strides; then axes of one element go, and neighbours in x that stay neighbours in y become one.
+   */
   axis axes[8];
   for (size_t i = rank, stride = 1; i-- > 0; stride *= shape[i]) axes[i].n = shape[i], axes[i].x = stride;
   for (size_t i = rank, stride = 1; i-- > 0; stride *= shape[perm[i]]) axes[perm[i]].y = stride;

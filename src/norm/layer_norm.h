@@ -1,4 +1,5 @@
-/* layer_norm: (x - mean) / sqrt(variance + eps), the variance biased (divided by n): Ba et al. 2016, equations 3 and 4. */
+/* layer_norm: (x - mean) / sqrt(variance + eps), the variance biased (divided by n): Ba et al. 2016, equations 3 and 4.
+ */
 AN_INLINE double divisor_layer_norm(double variance, size_t n, double eps) {
   (void)n;
   return __builtin_sqrt(variance + eps);
