@@ -26,6 +26,7 @@
 #include "activation/swish.h"
 #include "activation/tanh.h"
 
+/* Any finite number; normal floats, which the bodies divide by: positive ones, or of both signs. */
 enum { AN_ANY, AN_POSITIVE, AN_NONZERO };
 
 typedef struct param {
@@ -66,8 +67,8 @@ an_status activation_check(size_t activation, double p0, double p1) {
     /* Beyond float's range too: bodies round parameters to float. */
     if (!(p[i] >= -3.4e38 && p[i] <= 3.4e38)) return AN_INVALID_VALUE;
     const int domain = list[activation].params[i].domain;
-    if (domain == AN_POSITIVE && !((float)p[i] > 0)) return AN_INVALID_VALUE;
-    if (domain == AN_NONZERO && (float)p[i] == 0) return AN_INVALID_VALUE;
+    if (domain == AN_POSITIVE && !(p[i] >= 0x1p-126)) return AN_INVALID_VALUE;
+    if (domain == AN_NONZERO && !(p[i] >= 0x1p-126 || p[i] <= -0x1p-126)) return AN_INVALID_VALUE;
   }
   return AN_OK;
 }

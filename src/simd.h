@@ -126,6 +126,8 @@ AN_INLINE vd vd_high(vf a) { return wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuf
 AN_INLINE vf vf_from_vd(vd low, vd high) {
   return wasm_i32x4_shuffle(wasm_f32x4_demote_f64x2_zero(low), wasm_f32x4_demote_f64x2_zero(high), 0, 1, 4, 5);
 }
+/* The low 32 bits of each double */
+AN_INLINE vi vi_from_vd_bits(vd low, vd high) { return wasm_i32x4_shuffle(low, high, 0, 2, 4, 6); }
 AN_INLINE double vd_sum(vd a) { return wasm_f64x2_extract_lane(a, 0) + wasm_f64x2_extract_lane(a, 1); }
 
 /* Horizontal, always in this order: (0 + 2) + (1 + 3). */
@@ -223,6 +225,12 @@ AN_INLINE vd vd_high(vf a) {
 AN_INLINE vf vf_from_vd(vd low, vd high) {
   (void)high;
   return (vf)low;
+}
+AN_INLINE vi vi_from_vd_bits(vd low, vd high) {
+  uint64_t bits;
+  (void)high;
+  memcpy(&bits, &low, sizeof bits);
+  return (vi)(uint32_t)bits;
 }
 AN_INLINE double vd_sum(vd a) { return a; }
 

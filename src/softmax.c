@@ -27,20 +27,13 @@ AN_INLINE vf keep(vf a, vi mask) { return vi_float_bits(vi_and(vf_bits(a), mask)
 AN_INLINE vf exp_minus_max(vf x, vf max) {
   vf error;
   const vf hi = minus_max(x, max, &error), bounded = vf_max(hi, vf_set(-110.0f));
-  const vm_exp_parts e = vm_exp_split(bounded, keep(error, vf_eq(hi, bounded)));
-  return vm_scale(vf_add(e.t, vf_set(1.0f)), e.n);
+  return vm_exp_sum(bounded, keep(error, vf_eq(hi, bounded)));
 }
 
 AN_INLINE vf log_softmax(vf x, vf max, vf log_sum) {
   vf error;
   const vf hi = minus_max(x, max, &error);
   return vf_add(vf_sub(hi, log_sum), keep(error, vf_eq(error, error)));
-}
-
-/* log(1 + z) for z >= 0. NaN in, NaN out. */
-AN_INLINE vf log_of_sum(vf z) {
-  const vf one = vf_set(1.0f), large = vf_select(vf_eq(z, z), vm_log(vf_add(one, z)), z);
-  return vf_select(vf_lt(z, one), vf_mul(z, vm_log1p_ratio(z)), large);
 }
 
 /* Terms of a log-softmax's sum: the largest elements are counted, e^(x - max) of the others is added. */
@@ -85,7 +78,7 @@ static void softmax_row(float *y, const float *x, size_t n, int flags) {
   }
   if (flags & AN_SOFTMAX_LOG) {
     reduce(&sum, &largest, x, n, add_terms, max, -__builtin_inff());
-    map(y, x, n, op_log_softmax, max, vf_first(log_of_sum(vf_set((float)(sum + (largest - 1))))));
+    map(y, x, n, op_log_softmax, max, vf_first(vm_log1p(vf_set((float)(sum + (largest - 1))))));
   } else {
     map(y, x, n, op_exp, max, 0);
     reduce(&sum, &largest, y, n, add_element, 0.0f, 0.0f);
@@ -136,7 +129,7 @@ static void softmax_columns(float *y, const float *x, size_t n, size_t stride, s
     high = vd_add(vd_add(high, vd_high(largest)), vd_high(sum));
   }
 
-  const vf total = vf_from_vd(low, high), log_sum = log_of_sum(total);
+  const vf total = vf_from_vd(low, high), log_sum = vm_log1p(total);
   for (size_t i = 0; i < n; i++) {
     const vf v = flags & AN_SOFTMAX_LOG ? log_softmax(load_lanes(x + i * stride, lanes), max, log_sum)
                                         : vf_div(load_lanes(y + i * stride, lanes), total);

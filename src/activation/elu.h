@@ -1,7 +1,5 @@
-/* elu(x) = x for x >= 0, alpha * (e^x - 1) below. */
+/* elu(x) = x for x >= 0, alpha (e^x - 1) below. elu(-inf) = -alpha. */
 AN_INLINE vf act_elu(vf x, double p0, double p1) {
   (void)p1;
-  vf scale;
-  const vf m = vm_expm1_scaled(vm_exp_split(vf_max(vf_min(x, vf_set(0.0f)), vf_set(-26.0f)), vf_set(0.0f)), &scale);
-  return vf_select(vf_lt(x, vf_set(0.0f)), vf_mul(vf_mul(m, scale), vf_set((float)p0)), x);
+  return vf_select(vf_lt(x, vf_set(0.0f)), vf_mul(vm_expm1_negative(x), vf_set((float)p0)), x);
 }

@@ -2,10 +2,10 @@
 AN_INLINE vf act_gelu_erf(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   const vf a = vf_max(vf_neg(vf_abs(x)), vf_set(-14.5f));
-  const vf high = vi_float_bits(vi_and(vf_bits(a), vi_set(-4096)));
+  const vf high = vm_upper(a);
   const vf half = vf_set(-0.5f);
-  const vm_exp_parts e =
-      vm_exp_split(vf_mul(vf_mul(high, high), half), vf_mul(vf_mul(vf_sub(a, high), vf_add(a, high)), half));
+  const vm_reduced e =
+      vm_reduce(vf_mul(vf_mul(high, high), half), vf_mul(vf_mul(vf_sub(a, high), vf_add(a, high)), half));
   const vf u = vf_div(a, vf_sub(a, vf_set(4.0f)));
   vf p = vf_set(-0x1.0e84b8p-4f);
   p = vf_madd(p, u, vf_set(0x1.60663cp-2f));
@@ -18,5 +18,5 @@ AN_INLINE vf act_gelu_erf(vf x, double p0, double p1) {
   p = vf_madd(p, u, vf_set(-0x1.18845ep+2f));
   p = vf_madd(p, u, vf_set(2.0f));
   p = vf_mul(p, u);
-  return vf_sub(vf_max(x, vf_set(-0.0f)), vm_scale(vf_madd(p, e.t, p), e.n));
+  return vf_sub(vf_max(x, vf_set(-0.0f)), vm_scale(vf_madd(p, vm_expm1_reduced(e.r), p), e.n));
 }

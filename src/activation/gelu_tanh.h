@@ -1,9 +1,15 @@
-/* gelu_tanh(x) = x/2 * (1 + tanh(u)) = x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3). */
+/* gelu_tanh(x) = x/2 (1 + tanh u) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3). gelu_tanh(-inf) = -0.
+ * An error of one ULP in 2u is multiplied by |2u|, up to 104, so the exponent is computed in double precision.
+ * Below -11 the true value is less than 2^-150. */
 AN_INLINE vf act_gelu_tanh(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   x = vf_max(x, vf_set(-11.0f));
   const vf c = vf_min(x, vf_set(11.0f));
-  const vf w = vf_madd(vf_mul(c, c), vf_set(-0.07135481627f), vf_set(-1.5957691216f));
-  const vm_sigmoid_parts s = vm_sigmoid_split(vm_exp_split(vf_mul(c, w), vf_set(0.0f)));
+  /* -2u / ln 2 = x (a + b x^2) */
+  const vd a = vd_set(-2.302208198145525), b = vd_set(-0.10294323958007217);
+  const vd low = vd_low(c), high = vd_high(c);
+  const vm_reduced e = vm_reduce_pow2(vd_mul(low, vd_add(vd_mul(vd_mul(low, low), b), a)),
+                                      vd_mul(high, vd_add(vd_mul(vd_mul(high, high), b), a)));
+  const vm_sigmoid_parts s = vm_sigmoid_split(e);
   return vf_mul(vf_div(x, s.denominator), s.inverse);
 }

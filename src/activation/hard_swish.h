@@ -1,4 +1,4 @@
-/* hard_swish(x) = x * max(0, min(6, x + 3)) / 6. */
+/* hard_swish(x) = x max(0, min(6, x + 3)) / 6: x from 3 on, -0 up to -3. */
 AN_INLINE vf act_hard_swish(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   x = vf_max(x, vf_set(-3.0f));

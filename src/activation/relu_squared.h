@@ -1,4 +1,4 @@
-/* relu_squared(x) = max(x, 0)^2. */
+/* relu_squared(x) = max(x, 0)^2, rounded once. */
 AN_INLINE vf act_relu_squared(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   const vf r = vf_max(x, vf_set(0.0f));

@@ -1,8 +1,17 @@
-/* softplus(x) = log(1 + e^(beta x)) / beta = max(x, 0) + log1p(e^-|beta x|) / beta. */
+/* softplus(x) = log(1 + e^(beta x)) / beta = max(x, 0) + log(1 + e^-|beta x|) / beta.
+ * The power of two in beta is taken out of the exponential, which need not be in range without it. */
 AN_INLINE vf act_softplus(vf x, double p0, double p1) {
   (void)p1;
-  const vf v = vf_max(vf_mul(vf_abs(x), vf_set((float)-p0)), vf_set(-110.0f));
-  const vm_exp_parts e = vm_exp_split(v, vf_set(0.0f));
-  const vf m = vf_mul(vm_log1p_ratio(vm_scale(vf_add(e.t, vf_set(1.0f)), e.n)), vf_set((float)(1 / p0)));
-  return vf_add(vf_max(x, vf_set(0.0f)), vm_scale(vf_madd(m, e.t, m), e.n));
+  const vf a = vf_neg(vf_abs(x)), ramp = vf_max(x, vf_set(0.0f));
+  if (p0 == 1) return vf_add(ramp, vm_log1p_exp(vm_reduce(vf_max(a, vf_set(-110.0f)), vf_set(0.0f))));
+
+  const vi exponent = vi_and(vf_bits(vf_set((float)p0)), vi_set(0x7f800000)); /* of 2^b, beta = 2^b beta' */
+  const vf power = vi_float_bits(exponent), factor = vf_set((float)((double)vf_first(power) / p0));
+  const vi b = vi_sub(vi_sar(exponent, 23), vi_set(127));
+  /* below this the result is less than 2^-150 */
+  const double far = (111 - 0.6931471805599453 * (double)vf_first(vi_to_float(b))) / p0;
+  const vf lowest = vf_set((float)(far < 0x1.fffffep127 ? -far : -0x1.fffffep127));
+  vm_reduced e = vm_reduce_scaled(vf_max(a, lowest), p0);
+  e.n = vi_sub(e.n, b);
+  return vf_add(ramp, vm_log1p_exp_scaled(e, power, factor));
 }

@@ -1,4 +1,4 @@
-/* softsign(x) = x / (1 + |x|). */
+/* softsign(x) = x / (1 + |x|). softsign(+-inf) = +-1. */
 AN_INLINE vf act_softsign(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   x = vf_min(vf_max(x, vf_set(-0x1.fffffep127f)), vf_set(0x1.fffffep127f));

@@ -1,7 +1,23 @@
-/* swish(x) = x * sigmoid(beta x). */
+/* swish(x) = x sigmoid(beta x); with beta 1 it is silu, bit for bit, with beta 0 x / 2. Infinities give the limit.
+ * A negative beta is the positive one of -x, negated. Where beta is tiny x may be 2^128 and the sigmoid 2^-278, so 2^n,
+ * of e^-(beta x), is taken in four factors, 2^floor(n/4) thrice and the rest, none of them out of range. For n < 0 it
+ * is one factor, lest a small x lose bits. */
 AN_INLINE vf act_swish(vf x, double p0, double p1) {
-  (void)p1;
-  const vf v = vf_max(vf_min(vf_mul(x, vf_set((float)-p0)), vf_set(110.0f)), vf_set(-26.0f));
-  const vm_sigmoid_parts s = vm_sigmoid_split(vm_exp_split(v, vf_set(0.0f)));
-  return vf_mul(vf_div(x, s.denominator), s.inverse);
+  if (p0 == 1) return act_silu(x, p0, p1);
+  const double beta = __builtin_fabs(p0), largest = 0x1.fffffep127;
+  const vf lowest = vf_set((float)(194 / beta < largest ? -194 / beta : beta == 0 ? -__builtin_inf() : -largest));
+  const vf highest = vf_set((float)(26 / beta < largest ? 26 / beta : largest));
+  const vi flip = vi_set(p0 < 0 ? INT32_MIN : 0);
+  x = vf_max(vi_float_bits(vi_xor(vf_bits(x), flip)), lowest);
+
+  const vf c = vf_min(vf_max(x, vf_set(-0x1.fffffep127f)), highest);
+  const vm_reduced e = vm_reduce_scaled(c, -beta);
+  const vi quarter = vi_and(vi_shl(vi_add(e.n, vi_set(254)), 21), vi_set(0x7f800000));
+  const vf low = vf_max(vi_float_bits(quarter), vf_set(1.0f)), inverse = vm_pow2_inverse(low);
+  const vi low3 = vi_add(vf_bits(low), vi_add(vf_bits(low), vf_bits(low)));
+  const vf rest = vi_float_bits(vi_sub(vi_add(vi_shl(e.n, 23), vi_set(254 << 23)), low3));
+  const vf inverse3 = vf_mul(vf_mul(inverse, inverse), inverse);
+  const vf denominator = vf_madd(rest, vm_expm1_reduced(e.r), vf_add(rest, inverse3));
+  const vf y = vf_mul(vf_mul(vf_mul(vf_div(x, denominator), inverse), inverse), inverse);
+  return vi_float_bits(vi_xor(vf_bits(y), flip));
 }
