@@ -28,11 +28,12 @@ export function options(what, value, known, noun = 'option') {
     throw invalid(what, value, 'an object');
   }
   for (const key of Object.keys(value)) {
+    const option = /** @type {any} */ (value)[key];
+    if (option === undefined) continue;
     if (!known.includes(key)) {
       throw new AddnormError('UNKNOWN_OPTION', `${what}: unknown ${noun} '${key}'; ${suggestion(key, known)}`);
     }
-    const option = /** @type {any} */ (value)[key];
-    if (option !== undefined && option !== null) result[key] = option;
+    if (option !== null) result[key] = option;
   }
   return result;
 }

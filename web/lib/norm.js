@@ -228,6 +228,8 @@ function batchNorm(engine, frame, index, given, input, axis) {
     }
   }
   const y = frame.output(input.shape);
+  // Nothing has no statistics, and the kernel leaves them alone.
+  if (y.size === 0) for (const none of [mean, rstd]) if (none) engine.memory.floats(none.address, channels).fill(NaN);
   const outputs = [y.address, mean?.address ?? 0, rstd?.address ?? 0];
   const running = [runningMean?.address ?? 0, runningVar?.address ?? 0];
   const inputs = [input.address, weight?.address ?? 0, bias?.address ?? 0];
