@@ -270,7 +270,7 @@ static void test_placements(void) {
     for (size_t k = 0; k < an_norm_count(); k++)
       for (int residual = 0; residual < 2; residual++)
         for (int gated = 0; gated < 2; gated++) {
-          small(config, 20, 44);
+          small(config, QUICK ? 5 : 20, QUICK ? 9 : 44);
           set(config, "placement", (double)p);
           set(config, "norm", (double)k);
           set(config, "residual", residual);
