@@ -6,7 +6,7 @@ import { WiringPanel } from './panels/wiring.jsx';
 import { AddDialog } from './parts/add-dialog.jsx';
 import { ConfigChips, ConfigList } from './parts/configs.jsx';
 import { Inspector } from './parts/inspector.jsx';
-import { RunProgress } from './parts/progress.jsx';
+import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
 import { announcement, catalog, fatal, openFile, redo, set, state, text, undo } from './session.js';
@@ -60,9 +60,12 @@ export function App() {
         )
       )}
       <main class="main">
-        <Tabs />
+        <div class="tab-bar">
+          <Tabs />
+          <RunNote />
+        </div>
         <div class="panel" id="panel" role="tabpanel" tabIndex={-1} aria-labelledby={`tab-${panel}`}>
-          <RunProgress />
+          <RunBar />
           {fatal.value ? <Fatal /> : catalog.value ? <Panel onEdit={edit} /> : <p class="loading">{t.loading}</p>}
         </div>
       </main>

@@ -65,14 +65,14 @@ export function makeBlock(an, fields, seed, trained) {
 }
 
 /** One forward pass: its statistics, those of every step inside where the block is small enough, and the values. */
-export function forward(an, block, values, input) {
+export function forward(an, block, input) {
   return an.scope(() => {
     const x = an.tensor(input.data, input.shape);
     const y = block.forward(x).toArray();
     const result = { rows: input.rows, given: input.given, cost: block.cost(input.rows), output: summarize(y) };
     const signals = { stream: input.data, output: y };
-    if (estimate(values).bytes <= MAX_TRACE_BYTES) {
-      const { stages } = trace(an, block, values, x);
+    if (estimate(block.config).bytes <= MAX_TRACE_BYTES) {
+      const { stages } = trace(an, block, x);
       const error = distance(stages.y.toArray(), y);
       if (error > SAME) throw new Error(`the steps do not give the block's output (distance ${error})`);
       signals.branch = stages.branch.toArray();
@@ -87,11 +87,12 @@ export function forward(an, block, values, input) {
  * Times subjects in turns, so that a change of the machine's speed meets all alike: each is warmed up, its batch is
  * made long enough for the clock, and `batches` rounds follow.
  * @param subjects [{ run }] one call of run is one forward pass
- * @param {{ batches?: number, milliseconds?: number, pause?: (done: number, total: number) => Promise<boolean> }} options
- *   pause is awaited after each batch; false repeats it
+ * @param {{ batches?: number, milliseconds?: number, pause?: (done: number, total: number) => Promise<boolean>,
+ *   onRound?: (times: object[]) => void }} options
+ *   pause is awaited after each batch; false repeats it. onRound gets the figures so far after each round
  * @returns {Promise<{ median: number, half: number, count: number, repeats: number }[]>} seconds per forward
  */
-export async function measure(subjects, { batches = 5, milliseconds = 20, pause = async () => true } = {}) {
+export async function measure(subjects, { batches = 5, milliseconds = 20, pause = async () => true, onRound } = {}) {
   const total = subjects.length * (batches + 1);
   let done = 0;
   const timed = (run, repeats) => {
@@ -99,28 +100,35 @@ export async function measure(subjects, { batches = 5, milliseconds = 20, pause 
     for (let i = 0; i < repeats; i++) run();
     return performance.now() - start;
   };
+  // Long enough by the last time; at most tenfold at once, since first passes are slower than later ones.
+  const longer = (repeats, took) =>
+    Math.max(repeats + 1, Math.ceil(repeats * Math.min(10, (1.1 * milliseconds) / Math.max(took, 0.01))));
   const states = [];
+  const soFar = () => states.map(({ samples, repeats }) => ({ ...medianSpread(samples), repeats }));
   for (const { run } of subjects) {
+    run(); // compiles, touches the memory
     let repeats = 1;
-    let took = timed(run, 1);
-    while (took < milliseconds && repeats < 1e6) {
-      // At most tenfold: the first passes are slower than the later ones.
-      repeats = Math.ceil(repeats * Math.min(10, Math.max(1.2, (1.1 * milliseconds) / Math.max(took, 0.01))));
-      took = timed(run, repeats);
-    }
+    for (let took = timed(run, 1); took < milliseconds; took = timed(run, repeats)) repeats = longer(repeats, took);
     states.push({ run, repeats, samples: [] });
     await pause(++done, total);
   }
   for (let round = 0; round < batches; round++) {
-    for (const { run, repeats, samples } of states) {
-      let took;
-      do took = timed(run, repeats);
-      while (!(await pause(done + 1, total)));
-      samples.push(took / 1000 / repeats);
+    for (const state of states) {
+      for (;;) {
+        const { run, repeats } = state;
+        const took = timed(run, repeats);
+        if (!(await pause(done + 1, total))) continue;
+        if (took >= milliseconds) {
+          state.samples.push(took / 1000 / repeats);
+          break;
+        }
+        state.repeats = longer(repeats, took); // the machine has become faster: this batch was too short for the clock
+      }
       done++;
     }
+    onRound?.(soFar());
   }
-  return states.map(({ samples, repeats }) => ({ ...medianSpread(samples), repeats }));
+  return soFar();
 }
 
 /** A subject for measure(): a forward pass whose result is freed. */

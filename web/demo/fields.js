@@ -54,7 +54,11 @@ const NO_NORM = ['none', 'rezero'];
 /** Why a field has no effect under these values: a key of texts.noEffect, or undefined if it has one. */
 export function noEffect(name, values, catalog, trained) {
   const params = catalog.activations.find((entry) => entry.name === values.activation)?.params.length ?? 0;
-  const without = NO_NORM.includes(values.placement) ? 'placement_none' : values.norm === 'none' ? 'norm_none' : undefined;
+  const without = NO_NORM.includes(values.placement)
+    ? 'placement_none'
+    : values.norm === 'none'
+      ? 'norm_none'
+      : undefined;
   switch (name) {
     case 'norm':
       return without === 'placement_none' ? without : undefined;
@@ -69,6 +73,8 @@ export function noEffect(name, values, catalog, trained) {
       return without;
     case 'groups':
       return without ?? (values.norm === 'group_norm' ? undefined : 'group_norm');
+    case 'momentum':
+      return 'training';
     case 'norm_alpha':
       return without ?? (values.norm === 'dyt' ? undefined : 'dyt');
     case 'alpha':

@@ -15,7 +15,7 @@ const PREFIXES = [
   [1e-9, 'n'],
 ];
 
-const sign = (text) => text.replace('-', MINUS);
+const sign = (text) => text.replaceAll('-', MINUS);
 
 /** 0.912, 41.2, 1230, 1.20e−7, ∞, NaN; null and undefined give an en dash. */
 export function number(value, digits = 3) {
@@ -46,8 +46,6 @@ export function si(value, unit = '', digits = 3) {
   return name ? `${text}${NARROW}${name}` : text;
 }
 
-export const seconds = (value) => si(value, 's');
-
 /** 41.2 ± 0.6 ms: the spread in the median's unit, with as many decimals. */
 export function spread(median, half, unit) {
   if (!Number.isFinite(median) || median === 0) return number(median);
@@ -59,9 +57,15 @@ export function spread(median, half, unit) {
 }
 
 /** 65 536: a whole number, digits in groups. */
-export const count = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, NARROW).replace('-', MINUS);
+export const count = (value) =>
+  String(Math.round(value))
+    .replace(/\B(?=(\d{3})+$)/g, NARROW)
+    .replace('-', MINUS);
 
 export const percent = (share) => `${number(100 * share)}${NARROW}%`;
+
+/** A figure at an axis: as short as it is exact, a real minus sign. */
+export const axisNumber = (value) => sign(fieldValue(Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(3))));
 
 /** A field's value as it stands in its control: 768, 1e-5, on, gelu_erf. */
 export function fieldValue(value) {

@@ -55,11 +55,16 @@ export function parseNpy(bytes) {
   const shapeText = /'shape'\s*:\s*\(([^)]*)\)/.exec(header)?.[1];
   if (fortran === undefined || shapeText === undefined) throw new InputError('NPY_HEADER');
   if (dtype !== '<f4' && dtype !== '>f4') throw new InputError('NPY_DTYPE', { dtype: dtype ?? 'a structure' });
-  const shape = shapeText.split(',').map((part) => part.trim()).filter(Boolean).map(Number);
+  const shape = shapeText
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .map(Number);
   if (fortran === 'True' && shape.length > 1) throw new InputError('NPY_FORTRAN');
 
   const count = checkedCount(shape);
-  if (bytes.length < end + 4 * count) throw new InputError('TRUNCATED', { expected: end + 4 * count, got: bytes.length });
+  if (bytes.length < end + 4 * count)
+    throw new InputError('TRUNCATED', { expected: end + 4 * count, got: bytes.length });
   const data = new Float32Array(count);
   for (let i = 0; i < count; i++) data[i] = view.getFloat32(end + 4 * i, dtype === '<f4');
   return { data, shape };
@@ -100,7 +105,11 @@ export function parseJson(text) {
       return;
     }
     if (!Array.isArray(value) || value.length !== shape[axis]) {
-      throw new InputError('RAGGED', { at: path || '[]', expected: shape[axis], got: Array.isArray(value) ? value.length : 1 });
+      throw new InputError('RAGGED', {
+        at: path || '[]',
+        expected: shape[axis],
+        got: Array.isArray(value) ? value.length : 1,
+      });
     }
     for (let i = 0; i < value.length; i++) walk(value[i], axis + 1, `${path}[${i}]`);
   };
@@ -109,7 +118,14 @@ export function parseJson(text) {
 }
 
 // JSON has no NaN or infinity: writers use null or strings.
-const WORDS = { nan: Number.NaN, inf: Infinity, '+inf': Infinity, infinity: Infinity, '-inf': -Infinity, '-infinity': -Infinity };
+const WORDS = {
+  nan: Number.NaN,
+  inf: Infinity,
+  '+inf': Infinity,
+  infinity: Infinity,
+  '-inf': -Infinity,
+  '-infinity': -Infinity,
+};
 
 function toNumber(value, at) {
   if (typeof value === 'number') return value;
@@ -138,7 +154,11 @@ export function parseCsv(text) {
     if (rows.length > 0 && cells.length !== rows[0].length) {
       throw new InputError('RAGGED', { at: `line ${i + 1}`, expected: rows[0].length, got: cells.length });
     }
-    rows.push(cells.map((cell, column) => toNumber(cell.replace(/^\s*"(.*)"\s*$/, '$1'), `line ${i + 1}, column ${column + 1}`)));
+    rows.push(
+      cells.map((cell, column) =>
+        toNumber(cell.replace(/^\s*"(.*)"\s*$/, '$1'), `line ${i + 1}, column ${column + 1}`),
+      ),
+    );
   }
   if (rows.length === 0) throw new InputError('EMPTY');
   const shape = [rows.length, rows[0].length];

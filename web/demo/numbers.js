@@ -47,7 +47,7 @@ export function summarize(data) {
 const REACH = 6; // standard deviations that the shared axis shows at most
 
 /** Counts of several arrays over the same bins. `below` and `above` are the finite values outside the axis. */
-export function histograms(arrays, summaries, bins = 80) {
+export function histograms(arrays, summaries, bins = 72) {
   let low = Infinity;
   let high = -Infinity;
   for (const { mean, std, min, max } of summaries) {

@@ -2,7 +2,14 @@
 // out of the model (the keys are texts). Sources: the models' published configuration files; figures that only the
 // paper gives are taken from the paper.
 
-const bertLike = { d_model: 768, d_ff: 3072, activation: 'gelu_erf', norm: 'layer_norm', init: 'normal', init_std: 0.02 };
+const bertLike = {
+  d_model: 768,
+  d_ff: 3072,
+  activation: 'gelu_erf',
+  norm: 'layer_norm',
+  init: 'normal',
+  init_std: 0.02,
+};
 const llamaLike = {
   activation: 'silu',
   gated: true,
@@ -32,7 +39,13 @@ export const PRESETS = [
     values: { ...small, placement: 'deepnorm', depth: 24 },
     omits: ['attention'],
   },
-  { id: 'dyt', name: 'DyT', group: 'wiring', values: { ...small, norm: 'dyt', norm_alpha: 0.5, placement: 'pre' }, omits: [] },
+  {
+    id: 'dyt',
+    name: 'DyT',
+    group: 'wiring',
+    values: { ...small, norm: 'dyt', norm_alpha: 0.5, placement: 'pre' },
+    omits: [],
+  },
   { id: 'peri', name: 'Peri-LN', group: 'wiring', values: { ...small, placement: 'peri' }, omits: ['final_norm'] },
   {
     id: 'lns',
@@ -53,7 +66,15 @@ export const PRESETS = [
     id: 'transformer_base',
     name: 'Transformer-base',
     group: 'model',
-    values: { d_model: 512, d_ff: 2048, activation: 'relu', norm: 'layer_norm', eps: 1e-6, placement: 'post', init: 'xavier_normal' },
+    values: {
+      d_model: 512,
+      d_ff: 2048,
+      activation: 'relu',
+      norm: 'layer_norm',
+      eps: 1e-6,
+      placement: 'post',
+      init: 'xavier_normal',
+    },
     omits: ['attention', 'dropout'],
   },
   {
@@ -74,7 +95,16 @@ export const PRESETS = [
     id: 't5_base',
     name: 'T5-base',
     group: 'model',
-    values: { d_model: 768, d_ff: 3072, activation: 'relu', bias: false, norm: 'rms_norm', eps: 1e-6, placement: 'pre', init: 'xavier_normal' },
+    values: {
+      d_model: 768,
+      d_ff: 3072,
+      activation: 'relu',
+      bias: false,
+      norm: 'rms_norm',
+      eps: 1e-6,
+      placement: 'pre',
+      init: 'xavier_normal',
+    },
     omits: ['attention', 'dropout', 'own_init', 'final_norm'],
   },
   {
@@ -133,7 +163,15 @@ export const PRESETS = [
     id: 'gemma2_2b',
     name: 'Gemma-2-2B',
     group: 'model',
-    values: { ...llamaLike, d_model: 2304, d_ff: 9216, activation: 'gelu_tanh', eps: 1e-6, weight_offset: 1, placement: 'peri' },
+    values: {
+      ...llamaLike,
+      d_model: 2304,
+      d_ff: 9216,
+      activation: 'gelu_tanh',
+      eps: 1e-6,
+      weight_offset: 1,
+      placement: 'peri',
+    },
     omits: ['attention', 'softcap', 'final_norm', 'own_init'],
   },
   {

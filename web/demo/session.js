@@ -1,7 +1,7 @@
 // The page's live half: signals, history, the link to the URL, and the runs in the worker. UI → state → run → results → UI.
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
-import { HEAVY_BYTES, estimate } from './compute.js';
+import { estimate, HEAVY_BYTES } from './compute.js';
 import { valuesOf } from './fields.js';
 import { checkWidth, parseNumbers } from './input.js';
 import { fieldsOf, trainedOf } from './presets.js';
@@ -92,7 +92,11 @@ export async function openFile(chosen) {
     checkWidth(parsed, selectedWidth());
     file.value = { id: ++fileCount, name: chosen.name, ...parsed };
   } catch (error) {
-    fileError.value = { name: chosen.name, code: error.code ?? 'READ', detail: error.detail ?? { message: error.message } };
+    fileError.value = {
+      name: chosen.name,
+      code: error.code ?? 'READ',
+      detail: error.detail ?? { message: error.message },
+    };
   }
 }
 
@@ -162,9 +166,20 @@ const job = computed(() => {
     // DeepNorm's depth and the like are in the fields; the seed matters to weights even where a file is the input.
     return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, values, trained };
   });
-  return { configs: jobs, rows, seed, inputMean, inputStd, variant, useFile: Boolean(file.value), compare: panel === 'speed' };
+  return {
+    configs: jobs,
+    rows,
+    seed,
+    inputMean,
+    inputStd,
+    variant,
+    useFile: Boolean(file.value),
+    compare: panel === 'speed',
+  };
 });
-const jobText = computed(() => JSON.stringify(job.value && [job.value.configs.map(({ key }) => key), job.value.compare]));
+const jobText = computed(() =>
+  JSON.stringify(job.value && [job.value.configs.map(({ key }) => key), job.value.compare]),
+);
 
 export const keys = computed(() => job.value?.configs.map(({ key }) => key) ?? []);
 
@@ -225,7 +240,9 @@ export async function cancel() {
 // Results of configurations that are still there stay; others stay, as old, at their place until the new ones come.
 function keepMatching({ configs }) {
   const former = results.value;
-  results.value = configs.map(({ key }, i) => former.find((entry) => entry?.key === key) ?? (former.length === configs.length ? former[i] : null));
+  results.value = configs.map(
+    ({ key }, i) => former.find((entry) => entry?.key === key) ?? (former.length === configs.length ? former[i] : null),
+  );
 }
 
 function checkFile({ configs }) {
@@ -248,7 +265,7 @@ function receive(event, since) {
   const entries = results.value.slice();
   const entry = entries[index]?.key === key ? entries[index] : { key, times: {} };
   if (type === 'result') entries[index] = { key, result: event.result, times: event.times };
-  else if (type === 'times') entries[index] = { ...entry, times: event.times };
+  else if (type === 'times') entries[index] = { ...entry, times: { ...entry.times, ...event.times } };
   else if (type === 'error') entries[index] = { key, error: event.error, times: {} };
   else if (type === 'timeError') entries[index] = { ...entry, timeError: event.error };
   results.value = entries;

@@ -4,7 +4,7 @@
 // so a link stays short and a field can be reset.
 
 export const MAX_CONFIGS = 6;
-export const PANELS = ['forward', 'speed', 'wiring'];
+export const PANELS = ['wiring', 'forward', 'speed'];
 export const SIGNALS = ['output', 'branch', 'hidden', 'stream'];
 
 const integer = (min, max) => ({
@@ -17,12 +17,15 @@ const number = (min, max) => ({
 });
 const oneOf = (...options) => ({ read: (text) => (options.includes(text) ? text : undefined), write: String });
 const truth = oneOf('on', 'off');
-const flag = { read: (text) => (truth.read(text) ? text === 'on' : undefined), write: (value) => (value ? 'on' : 'off') };
+const flag = {
+  read: (text) => (truth.read(text) ? text === 'on' : undefined),
+  write: (value) => (value ? 'on' : 'off'),
+};
 
 /** The whole state: property, its key in the hash, how it is read and written, its value on the first visit. */
 export const PROPS = [
   { name: 'panel', key: 'panel', type: oneOf(...PANELS), initial: 'forward' },
-  { name: 'rows', key: 'rows', type: integer(1, 65536), initial: 64 },
+  { name: 'rows', key: 'rows', type: integer(1, 65536), initial: 256 },
   { name: 'seed', key: 'seed', type: integer(0, 0xffffffff), initial: 7 },
   { name: 'inputMean', key: 'mean', type: number(-1e6, 1e6), initial: 0 },
   { name: 'inputStd', key: 'std', type: number(0, 1e6), initial: 1 },
@@ -92,7 +95,8 @@ function decodeConfig(text) {
   return config;
 }
 
-const encodeValue = (value) => (value === true ? 'on' : value === false ? 'off' : value === null ? 'auto' : String(value));
+const encodeValue = (value) =>
+  value === true ? 'on' : value === false ? 'off' : value === null ? 'auto' : String(value);
 
 function decodeValue(text) {
   if (text === 'on' || text === 'off') return text === 'on';
@@ -102,7 +106,10 @@ function decodeValue(text) {
 
 /** A configuration's name as it is kept: one line, at most 40 characters, never empty. */
 export function cleanName(text) {
-  const name = Array.from(text.replace(/\p{C}|\s+/gu, ' ').trim()).slice(0, 40).join('').trim();
+  const name = Array.from(text.replace(/\p{C}|\s+/gu, ' ').trim())
+    .slice(0, 40)
+    .join('')
+    .trim();
   return name || 'Block';
 }
 

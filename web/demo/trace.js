@@ -8,12 +8,11 @@ export const STAGES = ['x', 'norm', 'up', 'hidden', 'down', 'branch', 'sum', 'y'
 /**
  * @param an an instance; the caller's scope frees what is made here
  * @param block the block whose parameters are used
- * @param values every field's value, null where AUTO decides
  * @param x tensor [1, rows, d_model]
  * @returns {{ stages: Record<string, Tensor>, y: Tensor }}
  */
-export function trace(an, block, values, x) {
-  const { parameters } = block;
+export function trace(an, block, x) {
+  const { parameters, config: values } = block;
   const { activation, placement, residual } = values;
   const stages = { x };
 
@@ -42,7 +41,7 @@ export function trace(an, block, values, x) {
 
   const { params } = an.activations.find(({ name }) => name === activation);
   const given = [values.activation_p0, values.activation_p1];
-  const options = Object.fromEntries(params.map(({ name }, i) => [name, given[i]]).filter(([, value]) => value !== null));
+  const options = Object.fromEntries(params.map(({ name }, i) => [name, given[i]]));
   const up = an.linear(branch, parameters.up, { bias: parameters.up_bias });
   stages.up = up;
   if (values.gated) {
@@ -61,7 +60,7 @@ export function trace(an, block, values, x) {
   stages.branch = branch;
 
   let y = branch;
-  if (residual) y = an.add(x, branch, { alpha: placement === 'deepnorm' ? (values.alpha ?? values.depth ** 0.25) : 1 });
+  if (residual) y = an.add(x, branch, { alpha: placement === 'deepnorm' ? values.alpha : 1 });
   if (placement === 'post' || placement === 'deepnorm') {
     stages.sum = y;
     y = norm(y, 'norm');

@@ -82,8 +82,7 @@ async function run(job, report) {
   onVisible();
   try {
     const { variant } = job.variant === 'auto' ? await best() : await instance(job.variant);
-    const entries = await computeAll({ ...job, variant }, id, report);
-    await timeAll({ ...job, variant }, entries, id, report);
+    await runAll({ ...job, variant }, id, report);
     return true;
   } catch (error) {
     if (error instanceof Cancelled) return false;
@@ -98,29 +97,40 @@ async function best() {
   return { variant: an.variant };
 }
 
-async function computeAll(job, id, report) {
-  const entries = [];
+const isHeavy = ({ values }) => estimate(values).bytes > HEAVY_BYTES;
+
+// What is quick comes first: a large block takes seconds to make.
+async function runAll(job, id, report) {
   const { configs } = job;
-  for (let index = 0; index < configs.length; index++) {
-    report({ type: 'progress', step: 'forward', done: index, total: configs.length });
-    await breathe(id);
+  const entries = configs.map(() => null);
+  const order = configs.map((_, index) => index).sort((a, b) => isHeavy(configs[a]) - isHeavy(configs[b]) || a - b);
+  for (const [done, index] of order.entries()) {
+    report({ type: 'progress', step: 'forward', done, total: configs.length });
     const { key } = configs[index];
+    if (isHeavy(configs[index]) && entries.some(Boolean)) reportHistograms(configs, entries, report);
+    await breathe(id);
     try {
       entries[index] = await computeOne(configs[index], job, id, report);
       report({ type: 'result', index, key, result: entries[index].result, times: entries[index].times });
     } catch (error) {
       if (error instanceof Cancelled) throw error;
       await release(job.variant).catch(() => {});
-      report({ type: 'error', index, key, error: { code: error.code ?? error.name, message: error.message } });
+      report({ type: 'error', index, key, error: plainError(error) });
     }
   }
+  reportHistograms(configs, entries, report);
+  await timeAll(job, entries, id, report);
+}
+
+function reportHistograms(configs, entries, report) {
   const shared = SIGNALS.map((signal) => {
-    const arrays = configs.map((_, i) => entries[i]?.signals[signal] ?? null);
-    return [signal, histograms(arrays, entries.filter(Boolean).map(({ summaries }) => summaries[signal]).filter(Boolean))];
+    const summaries = entries.map((entry) => entry?.summaries[signal]).filter(Boolean);
+    return [signal, histograms(entries.map((entry) => entry?.signals[signal] ?? null), summaries)];
   });
   report({ type: 'histograms', histograms: Object.fromEntries(shared), keys: configs.map(({ key }) => key) });
-  return entries;
 }
+
+const plainError = (error) => ({ code: error.code ?? error.name, message: error.message });
 
 async function computeOne(config, job, id, report) {
   const known = kept.get(config.key);
@@ -133,13 +143,14 @@ async function computeOne(config, job, id, report) {
   const an = await instance(job.variant);
   const { block, seeded } = makeBlock(an, config.fields, job.seed, trained);
   const entry = { times: {} };
-  const heavy = estimate(config.values).bytes > HEAVY_BYTES;
+  const heavy = isHeavy(config);
   try {
     await breathe(id);
     const input = makeInput(config.values, { ...job, file: job.useFile ? file : null });
-    const { result, signals } = forward(an, block, config.values, input);
+    const { result, signals } = forward(an, block, input);
     entry.signals = signals;
-    for (const [name, data] of Object.entries(signals)) if (data.length > MAX_VALUES) signals[name] = data.slice(0, MAX_VALUES);
+    for (const [name, data] of Object.entries(signals))
+      if (data.length > MAX_VALUES) signals[name] = data.slice(0, MAX_VALUES);
     entry.summaries = Object.fromEntries(Object.entries(signals).map(([name, data]) => [name, summarize(data)]));
     entry.result = { ...result, seeded, variant: an.variant, memory: an.stats().memory };
     if (heavy) {
@@ -166,15 +177,18 @@ const pauseOf = (id, progress) => (done, total) => {
 // Light blocks of all variants are timed in turns; a heavy one by itself, one variant after the other.
 async function timeAll(job, entries, id, report) {
   const { capabilities } = await instance(job.variant);
-  const variants = Object.keys(capabilities).filter((name) => (job.compare ? capabilities[name].available : name === job.variant));
+  const variants = Object.keys(capabilities).filter((name) =>
+    job.compare ? capabilities[name].available : name === job.variant,
+  );
   const batches = job.compare ? BATCHES.compare : BATCHES.quick;
   const items = [];
   for (let index = 0; index < entries.length; index++) {
     const entry = entries[index];
-    const heavy = entry && estimate(job.configs[index].values).bytes > HEAVY_BYTES;
+    const heavy = isHeavy(job.configs[index]);
     for (const variant of entry ? variants : []) {
       const known = entry.times[variant];
-      if (!known || (known.count < batches && !heavy)) items.push({ index, entry, variant, heavy, config: job.configs[index] });
+      if (!known || (known.count < batches && !heavy))
+        items.push({ index, entry, variant, heavy, config: job.configs[index] });
     }
   }
   const light = items.filter(({ heavy }) => !heavy);
@@ -199,15 +213,23 @@ async function timeGroup(group, job, batches, id, report, progress) {
       subjects.push(subject(an, block, makeInput(config.values, { ...job, file: job.useFile ? file : null })));
       await breathe(id);
     }
-    const times = await measure(subjects, { batches, pause: pauseOf(id, progress) });
-    group.forEach(({ entry, variant, index, config }, i) => {
+    const show = (times) =>
+      group.forEach(({ variant, index, config }, i) => {
+        report({ type: 'times', index, key: config.key, times: { [variant]: times[i] } });
+      });
+    const times = await measure(subjects, { batches, pause: pauseOf(id, progress), onRound: show });
+    group.forEach(({ entry, variant }, i) => {
       entry.times[variant] = times[i];
-      report({ type: 'times', index, key: config.key, times: { ...entry.times } });
     });
   } catch (error) {
     if (error instanceof Cancelled) throw error;
     for (const { index, config } of group) {
-      report({ type: 'timeError', index, key: config.key, error: { code: error.code ?? error.name, message: error.message } });
+      report({
+        type: 'timeError',
+        index,
+        key: config.key,
+        error: { code: error.code ?? error.name, message: error.message },
+      });
     }
   } finally {
     for (const { dispose } of subjects) dispose();

@@ -1,7 +1,7 @@
 // What comes out of each block for the same input: distribution, size at every step, statistics.
 import uPlot from 'uplot';
-import { count, number, percent, spread } from '../format.js';
-import { distributions, keys, results, set, state, text } from '../session.js';
+import { axisNumber, count, number, percent, spread } from '../format.js';
+import { distributions, keys, language, results, set, state, text } from '../session.js';
 import { SIGNALS } from '../state.js';
 import { Chart, drawMarker, Table } from '../parts/chart.jsx';
 import { LETTERS } from '../parts/configs.jsx';
@@ -72,12 +72,13 @@ function Histogram() {
         y: logShare ? { distr: 3, range: [floor, top * 2] } : { range: [0, top * 1.12] },
       },
       axes: [
-        { size: 30, space: 60, values: (_, splits) => splits.map((value) => tick(value)) },
+        { size: 30, space: 60, values: (_, splits) => splits.map(axisNumber) },
         {
           size: 52,
           space: 40,
           splits: logShare ? () => powers(floor, top * 2) : undefined,
-          values: (_, splits) => splits.map((value) => (logShare ? power(value) : percent(value))),
+          filter: (_, splits) => splits, // uPlot's own drops what is no power of ten
+          values: (_, splits) => splits.map((value) => (logShare ? power(value) : `${axisNumber(100 * value)}\u202f%`)),
         },
       ],
       series: [
@@ -93,18 +94,25 @@ function Histogram() {
       ],
     },
     labels: () => {
-      const tops = shares.map((values, s) => labelPlace(values, shares.filter((_, other) => other !== s)));
-      return series.map(({ index }, s) => ({ index, name: shortName(index), x: centers[tops[s]], y: Math.max(shares[s][tops[s]], logShare ? floor : 0), dy: -12 }));
+      const peak = shares.reduce((best, values) => Math.max(best, ...values), 0);
+      return series.map(({ index }, s) => {
+        const at = labelPlace(shares[s], shares.filter((_, other) => other !== s));
+        const share = shares[s][at];
+        // Beside the curve on a flank, over it at the top.
+        const align = share > 0.85 * peak ? 'center' : at < shares[s].indexOf(Math.max(...shares[s])) ? 'right' : 'left';
+        return { index, name: shortName(index), x: centers[at], y: Math.max(share, logShare ? floor : 0), dy: -12, align };
+      });
     },
   });
 
   const readout = (i) =>
-    `${tick(centers[i] - width / 2)} … ${tick(centers[i] + width / 2)}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${percent(shares[s][i])}`).join('   ')}`;
+    `${axisNumber(centers[i] - width / 2)} … ${axisNumber(centers[i] + width / 2)}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${percent(shares[s][i])}`).join('   ')}`;
   const outside = series.reduce((sum, { entry }) => sum + entry.below + entry.above, 0);
   return (
     <Chart
       title={`${t.forward.histogram}: ${t.signalNames[signal]}`}
-      note={`${t.forward.histogramNote}${outside > 0 ? `; ${t.forward.outside(count(outside))}` : ''}`}
+      note={`${t.forward.histogramNote}${outside > 0 ? `; ${t.forward.outside(outside, count(outside))}` : ''}`}
+      empty={series.length === 0}
       build={build}
       deps={[shared, signal, logShare, configs.map(({ name }) => name).join('\n'), t]}
       readout={readout}
@@ -116,7 +124,7 @@ function Histogram() {
       }
       table={{
         head: [t.forward.bin, ...series.map(({ index }) => nameOf(index))],
-        rows: centers.map((center, i) => [tick(center - width / 2), ...shares.map((values) => percent(values[i]))]),
+        rows: centers.map((center, i) => [axisNumber(center - width / 2), ...shares.map((values) => percent(values[i]))]),
       }}
     />
   );
@@ -133,7 +141,6 @@ function labelPlace(values, others) {
   return best;
 }
 
-const tick = (value) => number(Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(3)));
 const powers = (low, high) => {
   const list = [];
   for (let exponent = Math.ceil(Math.log10(low) - 1e-9); 10 ** exponent <= high; exponent++) list.push(10 ** exponent);
@@ -150,18 +157,23 @@ function Sizes() {
   const present = STAGES.filter((stage) => series.some(({ stages }) => stages[stage]));
   const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
   const all = rms.flat().filter((value) => value > 0);
-  const low = Math.min(1, ...all) / 1.4;
-  const high = Math.max(1, ...all) * 1.4;
+  const [low, high] = outward(Math.min(1, ...all) / 1.1, Math.max(1, ...all) * 1.1);
   const missing = entries.some((entry) => entry?.result && !entry.result.stages);
 
-  const build = (colors) => ({
+  const build = (colors, width) => {
+    // Beside the lines' ends the names where there is room for them, the letters where not.
+    const roomy = width > 480;
+    const pitch = (width - (roomy ? 164 : 72)) / Math.max(1, present.length - 0.65);
+    const widths = present.map((stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 12 : 6.4));
+    const crowded = widths.some((own, i) => i > 0 && (own + widths[i - 1]) / 2 + 4 > pitch);
+    return {
     data: [present.map((_, i) => i), ...rms],
     options: {
-      padding: [8, 118, 0, 0],
-      scales: { x: { time: false, range: [0, Math.max(1, present.length - 1)] }, y: { distr: 3, range: [low, high] } },
+      padding: [8, roomy ? 112 : 20, 0, 0],
+      scales: { x: { time: false, range: [-0.35, Math.max(1, present.length - 1)] }, y: { distr: 3, range: [low, high] } },
       axes: [
-        { size: 30, splits: () => present.map((_, i) => i), values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''), grid: { show: false } },
-        { size: 52, splits: () => oneTwoFive(low, high), values: (_, splits) => splits.map((value) => number(value)) },
+        { size: crowded ? 52 : 30, rotate: crowded ? -50 : 0, splits: () => present.map((_, i) => i), values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''), grid: { show: false } },
+        { size: 52, splits: () => oneTwoFive(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map((value) => (value < 1e-3 || value >= 1e4 ? power(value) : axisNumber(value))) },
       ],
       series: [
         {},
@@ -176,15 +188,17 @@ function Sizes() {
     marks: (u) => series.forEach(({ index }, s) => markPoints(u, s + 1, index, colors)),
     labels: () =>
       series
-        .map(({ index }, s) => ({ index, name: shortName(index, 15), x: present.length - 1, y: rms[s][rms[s].length - 1], align: 'left' }))
+        .map(({ index }, s) => ({ index, name: roomy ? shortName(index, 15) : LETTERS[index], x: present.length - 1, y: rms[s][rms[s].length - 1], align: 'left' }))
         .filter(({ y }) => y),
-  });
+    };
+  };
 
   const readout = (i) => `${t.stages[present[i]]}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${number(rms[s][i])}`).join('   ')}`;
   return (
     <Chart
       title={t.forward.sizes}
       note={`${t.forward.sizesNote}${missing ? `; ${t.forward.noSteps}` : ''}`}
+      empty={series.length === 0}
       build={build}
       deps={[entries, configs.map(({ name }) => name).join('\n'), t]}
       readout={readout}
@@ -209,14 +223,24 @@ function markPoints(u, s, index, colors) {
   ctx.restore();
 }
 
-// 0.1 0.2 0.5 1 ...; powers alone once there are many
+// The next of 1, 2, 5 × 10ⁿ on both sides.
+function outward(low, high) {
+  const scale = (value) => 10 ** Math.floor(Math.log10(value));
+  const below = [5, 2, 1].find((step) => step * scale(low) <= low * (1 + 1e-9)) ?? 1;
+  const above = [1, 2, 5, 10].find((step) => step * scale(high) >= high * (1 - 1e-9)) ?? 10;
+  return [below * scale(low), above * scale(high)];
+}
+
+// 0.1 0.2 0.5 1 ...; over many decades only powers, eight at most
 function oneTwoFive(low, high) {
-  const wide = Math.log10(high / low) > 3;
+  const decades = Math.log10(high / low);
+  const every = Math.max(1, Math.ceil(decades / 8));
   const list = [];
-  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high; exponent++) {
-    for (const step of wide ? [1] : [1, 2, 5]) list.push(Number((step * 10 ** exponent).toPrecision(1)));
+  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high * 1.001; exponent++) {
+    if (exponent % every !== 0) continue;
+    for (const step of decades > 3 ? [1] : [1, 2, 5]) list.push(Number((step * 10 ** exponent).toPrecision(1)));
   }
-  return list.filter((value) => value >= low && value <= high);
+  return list.filter((value) => value >= low * 0.999 && value <= high * 1.001);
 }
 
 function Statistics() {

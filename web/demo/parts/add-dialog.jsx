@@ -84,7 +84,7 @@ function PresetItem({ config, omits, onAdd }) {
     <li>
       <button type="button" onClick={() => onAdd(config)}>
         <span>
-          <b>{config.name}</b> <span class="figure">{si(bytes / 4)} {t.dialog.parameters}</span>
+          <b>{config.name}</b> <span class="figure">{si(bytes / 4)} {t.dialog.weights}</span>
         </span>
         <small>{summaryOf(config)}</small>
         {omits.length > 0 && (

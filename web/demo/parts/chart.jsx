@@ -4,8 +4,7 @@ import uPlot from 'uplot';
 import { dark, text } from '../session.js';
 import { LETTERS } from './configs.jsx';
 
-const FONT = '12px system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
-const BOLD = `600 ${FONT}`;
+const FAMILY = 'system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 
 /** The theme's colours, as the canvas needs them. */
 function palette() {
@@ -17,45 +16,48 @@ function palette() {
     muted: read('--muted'),
     grid: read('--hair'),
     surface: read('--surface'),
+    size: Number.parseFloat(read('--small')),
   };
 }
 
 /**
  * @param {object} props
  * @param props.title @param props.note what is shown, with unit
- * @param props.build (colors) => { options, data } as uPlot takes them, marks(u) drawn over the lines, and
+ * @param props.empty whether there is nothing to draw yet
+ * @param props.build (colors, width) => { options, data } as uPlot takes them, marks(u) drawn over the lines, and
  *   labels(u) → [{ index, name, x, y, align }]
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
  * @param props.table the same figures: { head: string[], rows: (string|node)[][] }
  * @param props.controls nodes in the card's head
  */
-export function Chart({ title, note, build, deps, readout, table, controls, height = 300 }) {
+export function Chart({ title, note, build, deps, readout, table, controls, empty }) {
   const t = text.value;
   const [asTable, setAsTable] = useState(false);
   const [said, setSaid] = useState('');
   const place = useRef(null);
   const plot = useRef(null);
   const isDark = dark.value;
+  const [columns, setColumns] = useState(0); // changes where the width calls for other labels
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: deps is what build depends on
   useEffect(() => {
-    if (asTable) return undefined;
+    if (asTable || empty) return undefined;
     const box = place.current;
     const colors = palette();
-    const { options, data, marks, labels } = build(colors);
     const width = () => Math.max(120, box.clientWidth);
+    const height = () => box.clientHeight;
+    const { options, data, marks, labels } = build(colors, width());
     const u = new uPlot(
       {
         ...options,
         width: width(),
-        height,
+        height: height(),
         legend: { show: false },
         cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor },
         axes: options.axes.map((axis) => ({
           stroke: colors.muted,
-          font: FONT,
-          labelFont: FONT,
+          font: `${colors.size}px ${FAMILY}`,
           grid: { stroke: colors.grid, width: 1 },
           ticks: { show: false },
           border: { show: false },
@@ -76,7 +78,9 @@ export function Chart({ title, note, build, deps, readout, table, controls, heig
     );
     plot.current = u;
     const observer = new ResizeObserver(() => {
-      if (Math.abs(u.width - width()) > 1) u.setSize({ width: width(), height });
+      if (Math.abs(u.width - width()) <= 1) return;
+      u.setSize({ width: width(), height: height() });
+      setColumns(Math.round(width() / 80));
     });
     observer.observe(box);
     return () => {
@@ -84,7 +88,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, heig
       u.destroy();
       plot.current = null;
     };
-  }, [...deps, asTable, isDark, height]);
+  }, [...deps, asTable, empty, isDark, columns]);
 
   const onKeyDown = (event) => {
     const u = plot.current;
@@ -103,7 +107,9 @@ export function Chart({ title, note, build, deps, readout, table, controls, heig
       <div class="card-head">
         <div>
           <h2>{title}</h2>
-          <p class="note">{note}</p>
+          <p class="note readout" aria-live="polite">
+            {said || note}
+          </p>
         </div>
         <div class="card-tools">
           {controls}
@@ -116,12 +122,9 @@ export function Chart({ title, note, build, deps, readout, table, controls, heig
         <Table {...table} caption={title} tall />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read values out
-        <div class="plot" ref={place} role="img" aria-label={`${title}. ${t.chart.readout}`} tabIndex={0} onKeyDown={onKeyDown} style={{ height: `${height}px` }} />
-      )}
-      {!asTable && (
-        <p class="readout" aria-live="polite">
-          {said || '\u00a0'}
-        </p>
+        <div class="plot" ref={place} role="img" aria-label={`${title}. ${t.chart.readout}`} tabIndex={0} onKeyDown={onKeyDown}>
+          {empty && <p class="waiting">{t.run.waiting}</p>}
+        </div>
       )}
     </section>
   );
@@ -131,23 +134,27 @@ export function Chart({ title, note, build, deps, readout, table, controls, heig
 function drawLabels(u, labels, colors) {
   const { ctx, bbox } = u;
   const scale = devicePixelRatio;
-  const line = 15 * scale;
+  const line = 1.25 * colors.size * scale;
   ctx.save();
-  ctx.font = BOLD.replace('12px', `${12 * scale}px`);
+  ctx.font = `600 ${colors.size * scale}px ${FAMILY}`;
   ctx.textBaseline = 'middle';
   const placed = labels
     .map((label) => ({
       ...label,
-      left: u.valToPos(label.x, 'x', true) + (label.align === 'left' ? 10 * scale : 0),
+      left: u.valToPos(label.x, 'x', true) + ({ left: 10, right: -10 }[label.align] ?? 0) * scale,
       top: Math.min(bbox.top + bbox.height - line / 2, Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true) + (label.dy ?? 0) * scale)),
       width: ctx.measureText(label.name).width,
     }))
     .sort((a, b) => a.top - b.top);
+  const extent = ({ left, width, align }) => {
+    const start = left - { left: 0, center: 0.5, right: 1 }[align] * width;
+    return [start, start + width];
+  };
   for (let pass = 0; pass < 8; pass++) {
     for (let i = 1; i < placed.length; i++) {
       for (let j = 0; j < i; j++) {
         const [a, b] = [placed[j], placed[i]];
-        const apart = Math.abs(a.left - b.left) > Math.max(a.width, b.width) + 8 * scale && a.align !== 'left';
+        const apart = extent(a)[1] + 8 * scale < extent(b)[0] || extent(b)[1] + 8 * scale < extent(a)[0];
         const overlap = line - (b.top - a.top);
         if (apart || overlap <= 0) continue;
         a.top = Math.max(bbox.top + line / 2, a.top - overlap / 2);
@@ -156,8 +163,8 @@ function drawLabels(u, labels, colors) {
     }
   }
   for (const { index, name, left, top, align, width } of placed) {
-    const x = align === 'left' ? left : Math.min(bbox.left + bbox.width - width / 2, Math.max(bbox.left + width / 2, left));
-    ctx.textAlign = align ?? 'center';
+    const x = align === 'center' ? Math.min(bbox.left + bbox.width - width / 2, Math.max(bbox.left + width / 2, left)) : left;
+    ctx.textAlign = align;
     ctx.lineWidth = 4 * scale;
     ctx.lineJoin = 'round';
     ctx.strokeStyle = colors.surface;

@@ -100,7 +100,7 @@ export function ConfigError({ error }) {
   const t = text.value;
   return (
     <p class="error-text config-error" role="alert">
-      {t.run.failed} {error.message}
+      {t.run.failed} {error.message.replace(/\.?$/, '.')}
       {error.code === 'OUT_OF_MEMORY' && ` ${t.run.memoryHint}`} <code>{error.code}</code>
     </p>
   );

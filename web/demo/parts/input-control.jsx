@@ -29,7 +29,7 @@ export function InputControl() {
       <div class="controls">
         {file.value ? (
           <span class="labelled">
-            <span>{t.input.title}</span>
+            <span class="caption">{t.input.title}</span>
             <span class="file-chip">
               {file.value.name} <small>{file.value.shape.join(' × ')}</small>
               <button type="button" class="quiet" aria-label={t.input.remove} title={t.input.remove} onClick={dropFile}>

@@ -100,7 +100,7 @@ function PresetField({ index, config }) {
     update(editConfig(state.value, index, next ? { ...patch, name: next.name } : patch), `preset ${index}`);
   };
   return (
-    <div class="field">
+    <div class="field choice">
       <span class="field-label">
         <label for="preset">{t.inspector.preset}</label>
       </span>
@@ -146,7 +146,7 @@ function WeightsField({ index, config, seeded }) {
     update(editConfig(state.value, index, patch), `weights ${index}`);
   };
   return (
-    <div class="field">
+    <div class="field choice">
       <span class="field-label">
         <label for="weights">{t.inspector.weights}</label>
       </span>

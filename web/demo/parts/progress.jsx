@@ -1,46 +1,54 @@
 import { useEffect, useState } from 'preact/hooks';
-import { seconds } from '../format.js';
+import { si } from '../format.js';
 import { cancel, cancelled, progress, runNow, text } from '../session.js';
 
 const BAR_AFTER = 100;
 const COUNT_AFTER = 500;
 
-/** Nothing for 100 ms; then a thin bar; after half a second a count, the time left, and Cancel. */
-export function RunProgress() {
+/** Nothing for 100 ms, then a thin bar at the panel's edge. */
+export function RunBar() {
   const t = text.value;
-  const now = useClock(Boolean(progress.value));
+  const { took, step, done, total } = useRun();
+  if (took < BAR_AFTER) return null;
+  return (
+    <div class="progress-bar" role="progressbar" aria-label={t.run[step]} aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
+      <span style={{ transform: `scaleX(${total > 0 ? done / total : 0})` }} />
+    </div>
+  );
+}
+
+/** After half a second: how far it is, the time left, Cancel. After Cancel: a way to go on. */
+export function RunNote() {
+  const t = text.value;
+  const { took, step, done, total } = useRun();
   if (cancelled.value) {
     return (
-      <div class="progress-note" role="status">
+      <p class="run-note">
         {t.run.cancelled}{' '}
         <button type="button" class="link" onClick={runNow}>
           {t.run.again}
         </button>
-      </div>
+      </p>
     );
   }
-  const current = progress.value;
-  const took = current ? now - current.since : 0;
-  if (!current || took < BAR_AFTER) return null;
-  const { step, done, total } = current;
+  if (took < COUNT_AFTER) return null;
   const share = total > 0 ? done / total : 0;
   const left = share > 0.05 && step === 'time' ? ((took / 1000) * (1 - share)) / share : null;
   return (
-    <>
-      <div class="progress-bar" role="progressbar" aria-label={t.run[step]} aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
-        <span style={{ transform: `scaleX(${share})` }} />
-      </div>
-      {took > COUNT_AFTER && (
-        <div class="progress-note">
-          {t.run[step]} {t.run.of(done, total)}
-          {left !== null && ` · ${t.run.left(seconds(Math.max(left, 0.1)))}`}{' '}
-          <button type="button" class="button small" onClick={cancel}>
-            {t.run.cancel}
-          </button>
-        </div>
-      )}
-    </>
+    <p class="run-note">
+      {t.run[step]} {t.run.of(done, total)}
+      {left !== null && ` · ${t.run.left(si(Math.max(left, 0.1), 's', 2))}`}{' '}
+      <button type="button" class="button small" onClick={cancel}>
+        {t.run.cancel}
+      </button>
+    </p>
   );
+}
+
+function useRun() {
+  const now = useClock(Boolean(progress.value));
+  const { since, step, done, total } = progress.value ?? {};
+  return { took: progress.value ? now - since : 0, step, done, total };
 }
 
 function useClock(on) {

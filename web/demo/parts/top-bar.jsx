@@ -23,7 +23,7 @@ export function TopBar({ narrow }) {
         <IconButton label={t.top.redo} disabled={!canRedo.value} onClick={redo}>
           <path d="m10.5 3 3 3-3 3M13 6H6.5a3.5 3.5 0 0 0 0 7H10" />
         </IconButton>
-        <CopyLink />
+        <CopyLink narrow={narrow} />
         <button
           type="button"
           class="quiet"
@@ -54,7 +54,7 @@ export function IconButton({ label, pressed, children, ...rest }) {
   );
 }
 
-function CopyLink() {
+function CopyLink({ narrow }) {
   const t = text.value;
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -73,6 +73,13 @@ function CopyLink() {
     setCopied(true);
     setTimeout(setCopied, 1500, false);
   };
+  if (narrow) {
+    return (
+      <IconButton label={copied ? t.top.copied : t.top.copyLink} onClick={copy}>
+        {copied ? <path d="m3 8.5 3.2 3.2L13 5" /> : <path d="M7 9a2.5 2.5 0 0 0 3.6 0l2-2A2.5 2.5 0 0 0 9 3.4l-.8.8M9 7a2.5 2.5 0 0 0-3.6 0l-2 2A2.5 2.5 0 0 0 7 12.6l.8-.8" />}
+      </IconButton>
+    );
+  }
   return (
     <button type="button" class="quiet" onClick={copy}>
       {copied ? t.top.copied : t.top.copyLink}

@@ -1,7 +1,7 @@
 // The drawing of a block, from bottom to top: the residual stream as one thick line, the branch beside it. What is drawn
 // follows from the fields alone; RMS figures are added where they have been measured.
 import { automatic } from '../fields.js';
-import { number, plainFormula } from '../format.js';
+import { fieldValue, number, plainFormula } from '../format.js';
 import { catalog, text } from '../session.js';
 import { activationName, normName } from './configs.jsx';
 
@@ -40,12 +40,15 @@ function steps(values) {
   branch.push({ shape: 'trapezoid', field: 'd_ff', label: `${t.wiring.down} ${ff}→${values.d_model}`, below: w.hidden, above: w.model });
   if (hasNorm && placement === 'peri') branch.push(norm(' 2'));
   if (hasNorm && placement === 'output') branch.push(norm());
-  const alpha = number(values.alpha ?? automatic('alpha', values, catalog.value));
+  const alpha = short(values.alpha ?? automatic('alpha', values, catalog.value));
   if (placement === 'rezero') branch.push({ shape: 'scale', field: 'alpha', label: `× a = ${alpha}` });
   if (placement === 'layer_scale') branch.push({ shape: 'scale', field: 'alpha', label: `⊙ γ = ${alpha}` });
   if (hasNorm && (placement === 'post' || placement === 'deepnorm')) stream.push(norm());
   return { branch, stream, alpha: placement === 'deepnorm' ? alpha : null };
 }
+
+// 2.21, 1e-4
+const short = (value) => fieldValue(Number(value.toPrecision(3)));
 
 const heightOf = ({ shape }) => (shape === 'gates' ? 2 * BOX + 2 * GAP + 8 : shape === 'scale' ? 18 : BOX);
 
@@ -71,7 +74,9 @@ export function Wiring({ values, stages, name, onEdit, compact }) {
     at -= size + GAP;
     return node;
   });
-  const vertical = rms('y') ? `${t.wiring.stream}, ${t.wiring.rms(`${rms('x')} → ${rms('y')}`)}` : t.wiring.stream;
+  const change = rms('y') && t.wiring.rms(`${rms('x')} → ${rms('y')}`);
+  const whole = `${t.wiring.stream}, ${change}`;
+  const vertical = change ? (textWidth(whole) < leave - join + 60 ? whole : change) : t.wiring.stream;
   return (
     <svg class={`wiring ${compact ? 'compact' : ''}`} viewBox={`0 0 ${WIDTH} ${height}`} role="group" aria-label={`${t.wiring.drawing(name)}: ${y}`}>
       {residual ? (

@@ -42,7 +42,7 @@ export default {
     current: 'From the present one',
     copyOf: (letter, name) => `Copy of ${letter} ${name}`,
     leavesOut: 'Left out:',
-    parameters: 'parameters',
+    weights: 'weights',
     none: 'No preset of that name.',
   },
   inspector: {
@@ -79,6 +79,7 @@ export default {
     lns: 'only lns uses it',
     init_normal: 'only init = normal uses it',
     trained: 'the weights are trained',
+    training: 'only training uses it',
   },
   fieldErrors: {
     number: () => 'A number is needed here.',
@@ -181,7 +182,7 @@ export default {
     time: 'time per forward',
     timeNote: (count) => `median of ${count} batches of at least 20 ms, ± half the distance between the quartiles`,
     nonFiniteOf: (n, total) => `${n} of ${total}`,
-    outside: (n) => `${plural(n, 'value', 'values')} outside the axis`,
+    outside: (n, shown) => `${shown} ${n === 1 ? 'value' : 'values'} outside the axis`,
     reducedRows: (rows, given) => `${rows} of ${given}`,
     reducedNote: 'Fewer tokens than asked for, so that a run stays under a second.',
     noSteps: 'not computed: the steps would hold the weights twice',

@@ -40,7 +40,7 @@ export default {
     current: '从现有配置',
     copyOf: (letter, name) => `复制 ${letter} ${name}`,
     leavesOut: '未包含：',
-    parameters: '参数',
+    weights: '个权重',
     none: '没有这个名称的预设。',
   },
   inspector: {
@@ -78,6 +78,7 @@ export default {
     affine: ['仿射参数', '归一化的可学习参数：无、权重，或权重加偏置。自动：权重加偏置，RMS 类只有权重。'],
     weight_offset: ['权重偏移', '使用归一化权重时加上的数：Gemma 为 1，它存储的是权重 − 1。'],
     groups: ['组数', 'group_norm 的通道组数，须整除 d_model。'],
+    momentum: ['动量', 'batch_norm 训练时新统计量的权重。'],
     norm_alpha: ['DyT 的 α', 'dyt 的初始 α：weight × tanh(α x) + bias。'],
     placement: ['归一化位置', '归一化相对于残差相加的位置。'],
     residual: ['残差连接', '残差相加；关闭后块只输出分支。'],
@@ -99,6 +100,7 @@ export default {
     lns: '只用于 lns',
     init_normal: '只用于 init = normal',
     trained: '权重来自训练好的模型',
+    training: '只用于训练',
   },
   fieldErrors: {
     number: () => '这里需要一个数。',
@@ -172,7 +174,7 @@ export default {
   },
   stages: {
     x: 'x',
-    norm: '归一化',
+    norm: '归一',
     up: '升维',
     hidden: '激活',
     down: '降维',
@@ -201,7 +203,7 @@ export default {
     time: '每次前向用时',
     timeNote: (count) => `${count} 批的中位数，每批至少 20 ms；± 为四分位距的一半`,
     nonFiniteOf: (n, total) => `${n} / ${total}`,
-    outside: (n) => `${n} 个值在坐标轴之外`,
+    outside: (_, shown) => `${shown} 个值在坐标轴之外`,
     reducedRows: (rows, given) => `${rows} / ${given}`,
     reducedNote: '词元数少于设定，以使一次运行不超过一秒。',
     noSteps: '未计算：逐步计算要占用双份权重',
