@@ -1,13 +1,13 @@
 // @ts-check
 // Feed-forward networks and residual blocks: modules that pack their parameters once and run many times.
 import * as check from './check.js';
+import { Engine } from './engine.js';
 import { AddnormError, quoted, shapeText, suggestion } from './errors.js';
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
 import { find } from './ops.js';
 import { addressOf, release, Tensor } from './tensor.js';
 
-/** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./frame.js').Operand} Operand */
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').TensorLike} TensorLike */
@@ -37,13 +37,17 @@ class Layer {
   /**
    * @hideconstructor
    * @param {Engine} engine
-   * @param {readonly string[]} known the fields that this configuration has
+   * @param {readonly string[] | null} only the fields that this configuration has; null: all
    * @param {unknown} config
    * @param {Readonly<Record<string, unknown>>} fixed the values of other fields
    * @param {unknown} init
    */
-  constructor(engine, known, config, fixed, init) {
+  constructor(engine, only, config, fixed, init) {
+    if (!(engine instanceof Engine)) {
+      throw new AddnormError('INVALID_ARGUMENT', 'a module is made by an.ffn and an.block, not by new');
+    }
     this.#engine = engine;
+    const known = only ?? engine.lists.fields.map((field) => field.name);
     const given = { ...check.options('config', config, known, 'field'), ...fixed };
     const { seed, weights, layout } = initOf(init);
     this.#seed = seed;
@@ -279,11 +283,10 @@ class Layer {
       const y = frame.output(shape);
       if (y.size === 0) return frame.results(input, { y }).y;
       this.#repack();
-      const bytes = memory.call('an_block_workspace_bytes', this.#fields, batch, length) >>> 0;
-      if (bytes > this.#workspaceBytes) this.#grow(bytes);
+      const ends = [y.address, input.address];
+      this.#reserve(memory.call('an_block_workspace_bytes', this.#fields, batch, length) >>> 0);
       const work = [this.#packed, this.#workspace, this.#workspaceBytes, this.#fields];
-      const sizes = [Number(train), batch, length];
-      this.#engine.compute('forward', 'an_block_fwd', y.address, input.address, ...work, ...sizes);
+      this.#engine.compute('forward', 'an_block_fwd', ...ends, ...work, Number(train), batch, length);
       if (train) this.#readBuffers();
       return frame.results(input, { y }).y;
     });
@@ -304,12 +307,12 @@ class Layer {
     }
   }
 
-  /** @param {number} bytes */
-  #grow(bytes) {
-    // First freed, then allocated: the old one is of no use, and both may not fit.
+  /** @param {number} bytes that the workspace needs to have */
+  #reserve(bytes) {
+    if (bytes <= this.#workspaceBytes) return;
+    const larger = this.#engine.memory.alloc(bytes, 'the workspace');
     this.#engine.memory.free(this.#workspace);
-    this.#workspace = this.#workspaceBytes = 0;
-    this.#workspace = this.#engine.memory.alloc(bytes, 'the workspace');
+    this.#workspace = larger;
     this.#workspaceBytes = bytes;
   }
 
@@ -416,13 +419,7 @@ export class Block extends Layer {
    * @param {unknown} init
    */
   constructor(engine, config, init) {
-    super(
-      engine,
-      engine.lists.fields.map((field) => field.name),
-      config,
-      {},
-      init,
-    );
+    super(engine, null, config, {}, init);
   }
 }
 

@@ -179,7 +179,7 @@ function channelNorm(engine, frame, index, given, input) {
   const length = check.product(shape.slice(1, axis));
   const inner = check.product(shape.slice(axis + 1));
   notEmpty('x', shape, length * channels * inner);
-  const groups = kind === 'instance' ? channels : check.integer('groups', given.groups ?? 1, 1);
+  const groups = kind === 'instance' ? channels : check.integer('groups', given.groups ?? 1, 1, 2 ** 32 - 1);
   if (channels % groups !== 0) {
     throw new AddnormError(
       'SHAPE_MISMATCH',
