@@ -1,16 +1,16 @@
-/* Norms: a body each in src/norm/<id>.h for those over rows, the ones over channels at the end of this file.
+/* Norms: a body each in src/norm/<id>.h for those over rows; the ones over channels are at the end of this file.
  *
- * An element becomes (x - mean) * factor, and how that is computed follows from what the elements are:
+ * An element becomes (x - mean) * factor, and how that is computed follows from what the elements are.
  *
- *   near   in float, as ((x - near) - (mean - near)) * factor, where `near` is one of the elements: x - near is exact
- * or nearly so wherever the mean is large against the spread. One pass gives the sums of x - near and of its square.
- *          The variance has the relative error of these sums times 1 + (mean - near)^2 / variance; beyond NEAR_ENOUGH
- *          (`near` was an outlier) the pass is repeated around the mean that it found.
- *   exact  in double, in two passes, where float does not do: squares that overflow or underflow, a spread far below
+ * near: in float, as ((x - near) - (mean - near)) * factor. `near` is the mean of the first elements, so x - near is
+ * exact or nearly so wherever the mean is large against the spread. One pass gives the sums of x - near and of its
+ * square. Their relative error is that of the variance times 1 + (mean - near)^2 / variance, so beyond NEAR_ENOUGH (an
+ * outlier among the first elements) the pass is repeated around the mean that it found.
+ *
+ * exact: in double, in two passes, where float does not do: squares overflow or underflow, or the spread is far below
  * the mean's last place. NaN and infinity come here too, and make every element NaN.
  *
- * A divisor of 0 (no spread, and eps 0) counts as the factor 0: such elements become bias, as they do with any other
- * eps.
+ * A divisor of 0 (no spread, and eps 0) counts as the factor 0: such elements become bias, as with any other eps.
  */
 #include "norm.h"
 
@@ -103,7 +103,7 @@ typedef struct moments {
   int exact;
 } moments;
 
-enum { NEAR_ENOUGH = 16 };
+#define NEAR_ENOUGH 0.5
 /* What a square loses by underflow, 2^-149, is nothing beside this. */
 #define SMALLEST_SQUARE 0x1p-90
 
@@ -144,10 +144,18 @@ static moments exact_moments(elements e) {
   return (moments){mean, exact_sum(e, mean, 2) / n, 0, 1};
 }
 
+/* The mean of the first four vectors: of equal elements it is the element itself. */
+AN_INLINE float first_mean(const float *x, size_t n) {
+  if (n < 4 * AN_LANES) return x[0];
+  const vf a = vf_add(vf_load(x), vf_load(x + AN_LANES));
+  const vf b = vf_add(vf_load(x + 2 * AN_LANES), vf_load(x + 3 * AN_LANES));
+  return vf_sum(vf_add(a, b)) * (0.25f / AN_LANES);
+}
+
 /* eps only tells how small a spread matters. */
 static moments centred_moments(elements e, double eps) {
   const double share = 1.0 / (double)(e.runs * e.n);
-  float near = e.x[0];
+  float near = first_mean(e.x, e.n);
   for (int pass = 0; pass < 2; pass++) {
     double sum = 0, squares = 0;
     for (size_t r = 0; r < e.runs; r++) reduce(&sum, &squares, e.x + r * e.stride, e.n, add_near, near, near);
