@@ -11,8 +11,8 @@ const from = join(root, 'web/lib');
 const to = join(root, 'dist/lib');
 mkdirSync(to, { recursive: true });
 
-const sources = readdirSync(from).filter((file) => file.endsWith('.js'));
-const wanted = sources.flatMap((file) => [file, file.replace(/js$/, 'd.ts')]);
+const sources = readdirSync(from);
+const wanted = sources.flatMap((file) => [file, file.replace(/\.js$/, '.d.ts')]);
 for (const file of readdirSync(to)) {
   if (/\.(js|d\.ts)$/.test(file) && !wanted.includes(file)) rmSync(join(to, file));
 }

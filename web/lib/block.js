@@ -233,9 +233,9 @@ class Layer {
     if (this.#disposed) throw new AddnormError('DISPOSED', 'this module has been disposed');
   }
 
-  /** The configuration that is used: every field, with what auto stands for; null where a field is of no account. */
+  /** The configuration that is used: every field, with what auto stands for. */
   get config() {
-    return /** @type {Readonly<Required<Config>>} */ (this.#config);
+    return /** @type {import('./types.js').Resolved<Config>} */ (this.#config);
   }
 
   /**

@@ -117,25 +117,25 @@ export class Addnorm {
     /**
      * What `activation`, `glu` and `linear` take, with parameters, their defaults and the formula.
      * @readonly
-     * @type {readonly Readonly<ActivationInfo>[]}
+     * @type {readonly ActivationInfo[]}
      */
     this.activations = activations;
     /**
      * What `norm` takes.
      * @readonly
-     * @type {readonly Readonly<NormInfo>[]}
+     * @type {readonly NormInfo[]}
      */
     this.norms = norms;
     /**
      * Where a block's norm may sit.
      * @readonly
-     * @type {readonly Readonly<PlacementInfo>[]}
+     * @type {readonly PlacementInfo[]}
      */
     this.placements = placements;
     /**
      * What a block's configuration may say: type, default, range, help.
      * @readonly
-     * @type {readonly Readonly<FieldInfo>[]}
+     * @type {readonly FieldInfo[]}
      */
     this.fields = fields;
     Object.freeze(this);

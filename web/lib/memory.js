@@ -11,7 +11,7 @@ const decoder = new TextDecoder();
 export class Memory {
   /** @type {Record<string, (...args: number[]) => number> | null} */
   #exports;
-  /** @type {WebAssembly.Memory | null} */
+  /** @type {{ readonly buffer: ArrayBuffer } | null} */
   #memory;
   #limit;
   /** Bytes of every block that is allocated, by its address. @type {Map<number, number>} */
@@ -25,8 +25,8 @@ export class Memory {
   peak = 0;
 
   /**
-   * @param {WebAssembly.Instance} instance
-   * @param {WebAssembly.Memory} memory
+   * @param {{ readonly exports: object }} instance a WebAssembly.Instance
+   * @param {{ readonly buffer: ArrayBuffer }} memory its WebAssembly.Memory
    * @param {number} limit bytes
    */
   constructor(instance, memory, limit) {

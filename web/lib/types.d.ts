@@ -1,0 +1,300 @@
+// The types of the public API that are not classes. The names in the unions are those of the module's lists, in their
+// order; tests/js/types.test.js compares them.
+import type { Tensor } from './tensor.js';
+
+// ---- Names ----------------------------------------------------------------------------------------------------------
+
+export type Variant = 'scalar' | 'simd' | 'relaxed';
+
+export type ActivationName =
+  | 'relu'
+  | 'leaky_relu'
+  | 'relu_squared'
+  | 'elu'
+  | 'selu'
+  | 'celu'
+  | 'gelu_erf'
+  | 'gelu_tanh'
+  | 'gelu_quick'
+  | 'silu'
+  | 'swish'
+  | 'mish'
+  | 'softplus'
+  | 'softsign'
+  | 'hard_sigmoid'
+  | 'hard_swish'
+  | 'sigmoid'
+  | 'log_sigmoid'
+  | 'tanh'
+  | 'identity'
+  | 'softcap';
+
+export type ActivationAlias = 'gelu' | 'gelu_new' | 'gelu_pytorch_tanh' | 'relu2';
+
+/** Gated linear units by their own names: with sigmoid, identity, relu, gelu_erf and silu. */
+export type GluAlias = 'glu' | 'bilinear' | 'reglu' | 'geglu' | 'swiglu';
+
+export type NormName =
+  | 'layer_norm'
+  | 'layer_norm_std'
+  | 'rms_norm'
+  | 'rms_norm_outside'
+  | 'batch_norm'
+  | 'group_norm'
+  | 'instance_norm'
+  | 'dyt'
+  | 'none';
+
+export type PlacementName = 'post' | 'pre' | 'deepnorm' | 'peri' | 'output' | 'none' | 'lns' | 'rezero' | 'layer_scale';
+
+export type AffineName = 'none' | 'weight' | 'weight_bias';
+
+export type InitName = 'pytorch' | 'xavier_uniform' | 'xavier_normal' | 'normal';
+
+/** `out_in`: a weight is [out, in], as PyTorch has it. */
+export type Layout = 'out_in' | 'in_out';
+
+// ---- Loading --------------------------------------------------------------------------------------------------------
+
+// Taken from the surrounding program's types where they are there, so that these need neither the DOM's nor Node's.
+type URLObject = typeof globalThis extends { URL: { prototype: infer T } } ? T & object : never;
+type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } } ? T & object : never;
+
+/** What is used of a Response. */
+export interface ResponseLike {
+  readonly status: number;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+export interface LoadOptions {
+  /** `'auto'`, the default, takes the best that the engine validates: relaxed, simd, scalar. */
+  variant?: 'auto' | Variant | undefined;
+  /**
+   * Where the module comes from, if not from beside this package's JavaScript. Say which `variant` it is; a string is an
+   * absolute URL, or in a page or worker one relative to its address.
+   */
+  wasm?: string | URLObject | ResponseLike | ArrayBuffer | ArrayBufferView | WasmModule | undefined;
+  /** The most memory that the instance may take, from 1 MiB to 4 GiB, the default; rounded down to 64 KiB. */
+  maxBytes?: number | undefined;
+}
+
+export interface Capability {
+  readonly available: boolean;
+  /** Why not; `''` if it is available. */
+  readonly reason: string;
+}
+
+export type Capabilities = Readonly<Record<Variant, Capability>>;
+
+export interface Stats {
+  /** Bytes allocated in the instance's memory now: tensors, modules and their workspaces. */
+  bytes: number;
+  /** The most bytes that were allocated at one time. */
+  peak: number;
+  /** Tensors and modules that have not been disposed. */
+  live: number;
+  /** Bytes of the WebAssembly memory itself, which never shrinks. */
+  memory: number;
+}
+
+export interface SelfTestReport {
+  readonly variant: Variant | 'custom';
+  /** Per operation the largest error, and what is allowed. */
+  readonly checks: readonly { readonly name: string; readonly error: number; readonly tolerance: number }[];
+}
+
+// ---- Tensors --------------------------------------------------------------------------------------------------------
+
+/** Numbers with a shape, in row-major order. */
+export interface Shaped {
+  readonly data: Float32Array;
+  readonly shape: readonly number[];
+}
+
+/** What is taken where a tensor is. */
+export type TensorLike = Tensor | Float32Array | Shaped;
+
+/** A Tensor for a Tensor, a Float32Array for anything else. */
+export type Like<T> = T extends Tensor ? Tensor : Float32Array;
+
+// ---- Options of operations ------------------------------------------------------------------------------------------
+
+/** An activation's parameters; what is left out has its default. `an.activations` says which has which. */
+export interface ActivationParams {
+  negative_slope?: number | undefined;
+  alpha?: number | undefined;
+  gamma?: number | undefined;
+  beta?: number | undefined;
+  cap?: number | undefined;
+}
+
+export interface SoftmaxOptions {
+  /** Default -1. */
+  axis?: number | undefined;
+  /** Log-softmax; default false. */
+  log?: boolean | undefined;
+  /** What a row of -Infinity alone gives: NaN, or zeros (log-softmax: -Infinity). Default `'nan'`. */
+  maskedRow?: 'nan' | 'zero' | undefined;
+}
+
+export interface AddOptions {
+  /** Scale of x; default 1. */
+  alpha?: number | undefined;
+}
+
+/** Which option goes with which kind of norm is said here; others are refused. */
+export interface NormOptions {
+  /** Default: ones. */
+  weight?: TensorLike | undefined;
+  /** Default: zeros. */
+  bias?: TensorLike | undefined;
+  /** >= 0; default: the norm's own, see `an.norms`. */
+  eps?: number | undefined;
+  /** Added to weight when it is applied: 1 for Gemma, which stores weight - 1. Default 0. */
+  weightOffset?: number | undefined;
+  /** Return mean and rstd as well; default false. */
+  stats?: boolean | undefined;
+  /** Row norms: the axes to normalise over, in the order in which weight and bias lie. Default [-1]. */
+  axes?: readonly number[] | undefined;
+  /** dyt: its scale, a number or one element. Default 0.5. */
+  alpha?: number | TensorLike | undefined;
+  /** Batch, group and instance norm: default -1. */
+  channelAxis?: number | undefined;
+  /** Group norm: divides the channels; default 1. */
+  groups?: number | undefined;
+  /** Batch norm: one a channel, together with runningVar. */
+  runningMean?: TensorLike | undefined;
+  /** Batch norm. */
+  runningVar?: TensorLike | undefined;
+  /** Batch norm in training: the weight of the new statistics, as in PyTorch (ONNX's is 1 - momentum). Default 0.1. */
+  momentum?: number | undefined;
+  /**
+   * Batch norm: normalise by this batch's statistics, and update the running ones in place where they are given. Default:
+   * false where running statistics are given, true where not.
+   */
+  training?: boolean | undefined;
+  /** Batch norm in training: the running variance is that of n, not n - 1. Default false. */
+  biasedRunningVar?: boolean | undefined;
+}
+
+/** As NormOptions, but `alpha` scales x in the sum, and dyt's own scale is `normAlpha`. */
+export interface AddNormOptions extends Omit<NormOptions, 'alpha'> {
+  alpha?: number | undefined;
+  normAlpha?: number | TensorLike | undefined;
+}
+
+export interface LinearOptions {
+  /** [out] */
+  bias?: TensorLike | undefined;
+  /** Applied to the result; default: none. */
+  activation?: ActivationName | ActivationAlias | undefined;
+  /** The activation's. */
+  params?: ActivationParams | undefined;
+  /** Of weight; default `'out_in'`. */
+  layout?: Layout | undefined;
+}
+
+// ---- Modules --------------------------------------------------------------------------------------------------------
+
+/** A feed-forward network. Every field's default, range and meaning: `an.fields`; null is auto. */
+export interface FfnConfig {
+  d_model?: number | null | undefined;
+  d_ff?: number | null | undefined;
+  activation?: ActivationName | ActivationAlias | null | undefined;
+  activation_p0?: number | null | undefined;
+  activation_p1?: number | null | undefined;
+  gated?: boolean | null | undefined;
+  bias?: boolean | null | undefined;
+  init?: InitName | null | undefined;
+  init_std?: number | null | undefined;
+}
+
+/** A residual block: a feed-forward network, its norm, and where that sits. */
+export interface BlockConfig extends FfnConfig {
+  depth?: number | null | undefined;
+  norm?: NormName | null | undefined;
+  eps?: number | null | undefined;
+  affine?: AffineName | null | undefined;
+  weight_offset?: number | null | undefined;
+  groups?: number | null | undefined;
+  norm_alpha?: number | null | undefined;
+  momentum?: number | null | undefined;
+  placement?: PlacementName | null | undefined;
+  residual?: boolean | null | undefined;
+  alpha?: number | null | undefined;
+  beta?: number | null | undefined;
+  layer?: number | null | undefined;
+}
+
+/** Every field, with what auto stands for. */
+export type Resolved<Config> = { readonly [Field in keyof Config]-?: NonNullable<Config[Field]> };
+
+/** Where a module's parameters come from: a seed, or weights. */
+export interface Init {
+  /** An integer from 0 to 2^32 - 1; default 0. */
+  seed?: number | undefined;
+  /** Every parameter by its name. */
+  weights?: Readonly<Record<string, TensorLike>> | undefined;
+  /** Of the matrices in weights; default `'out_in'`. */
+  layout?: Layout | undefined;
+}
+
+export type State = Record<string, { shape: number[]; data: Float32Array }>;
+
+export interface Cost {
+  /** Learned numbers. */
+  parameters: number;
+  /** Floating-point operations of one forward; a multiply-add counts two. What counts how much: src/block.c. */
+  flops: number;
+  /** Those of the matrix products alone. */
+  matmulFlops: number;
+  /** Of parameters, input and output. */
+  bytes: number;
+}
+
+// ---- Lists ----------------------------------------------------------------------------------------------------------
+
+export interface ActivationInfo {
+  readonly name: ActivationName;
+  readonly aliases: readonly string[];
+  readonly params: readonly { readonly name: string; readonly default: number }[];
+  /** TeX, in x and the parameters. */
+  readonly formula: string;
+  readonly source: string;
+}
+
+export interface NormInfo {
+  readonly name: NormName;
+  readonly aliases: readonly string[];
+  readonly kind: 'row' | 'batch' | 'group' | 'instance';
+  /** Default. */
+  readonly eps: number;
+  /** What a block's `affine` is by default. */
+  readonly affine: AffineName;
+  /** TeX. */
+  readonly formula: string;
+  readonly source: string;
+}
+
+export interface PlacementInfo {
+  readonly name: PlacementName;
+  /** TeX, with N the norm and F the feed-forward network. */
+  readonly formula: string;
+  readonly help: string;
+}
+
+export interface FieldInfo {
+  readonly name: keyof BlockConfig;
+  readonly type: 'int' | 'float' | 'bool' | 'activation' | 'norm' | 'placement' | 'affine' | 'init';
+  /** null: auto, as the help says. */
+  readonly default: number | boolean | string | null;
+  readonly min: number;
+  readonly max: number;
+  /** Heading under which it belongs: norm, ffn, residual, size, init. */
+  readonly group: string;
+  readonly help: string;
+  /** The values of an enumeration; null for numbers and truth values. */
+  readonly options: readonly string[] | null;
+}
