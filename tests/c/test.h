@@ -79,7 +79,7 @@ static inline double ulp_error(float got, double want) {
   if (isnan(got)) return INFINITY;
   if (isinf(want)) return got == (float)want ? 0 : INFINITY;
   if (isinf(got)) return fabs(want) >= 0x1.ffffffp127 && (got > 0) == (want > 0) ? 0 : INFINITY;
-  if ((float)want != 0 && got != 0 && signbit(got) != (want < 0)) return INFINITY;
+  if ((float)want != 0 && got != 0 && !!signbit(got) != (want < 0)) return INFINITY;
   int e;
   frexp(want, &e); /* |want| in [2^(e-1), 2^e) */
   if (want == 0 || e < -125) e = -125;
