@@ -177,7 +177,7 @@ AN_INLINE vf vm_tanh_large(vf x) {
   return vf_sub(vf_set(1.0f), vf_div(vf_set(2.0f), denominator));
 }
 
-/* The sign of `sign` on magnitude >= 0 */
+/* The sign of `sign` on a magnitude that is positive or has that sign already */
 AN_INLINE vf vm_copysign(vf magnitude, vf sign) {
   return vi_float_bits(vi_or(vf_bits(magnitude), vi_and(vf_bits(sign), vi_set(INT32_MIN))));
 }

@@ -1,8 +1,7 @@
 /* mish(x) = x tanh(log(1 + e^x)) = x n / (n + 2), n = e (e + 2), e = e^x. mish(-inf) = -0.
- * For x >= 0 that is x (1 - c), c = 2 / (n + 2); for x < 0 it is x e (1 - c), c = e (1 + e) / (n + 2). With e = 2^n (1
- * + t) both are (x + x g) 2^n, n and t being 0 in the first case: what is small is computed first and added last, which
- * keeps the error of the quotient from counting in full. Below -110 the true value is less than 2^-150; above 40 it is
- * x. */
+ * For x >= 0 that is x (1 - c), c = 2 / (n + 2); for x < 0 it is x e (1 - c), c = e (1 + e) / (n + 2). With e = (1 + t)
+ * 2^k both are (x + x g) 2^k, t and k being 0 in the first case: what is small is computed first and added last, which
+ * keeps the quotient's error from counting in full. Below -110 the true value is less than 2^-150; above 40 it is x. */
 AN_INLINE vf act_mish(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   const vf one = vf_set(1.0f), two = vf_set(2.0f);
@@ -15,5 +14,5 @@ AN_INLINE vf act_mish(vf x, double p0, double p1) {
   const vf t_below = vi_float_bits(vi_and(vf_bits(t), negative));
   const vf g = vf_sub(t_below, vf_madd(c, t_below, c));
   const vf n_below = vf_select(negative, vi_float_bits(parts.n), vi_float_bits(vi_set(254)));
-  return vm_scale(vf_madd(v, g, x), vf_bits(n_below));
+  return vm_copysign(vm_scale(vf_madd(v, g, x), vf_bits(n_below)), x); /* -0 + 0 lost its sign */
 }
