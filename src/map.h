@@ -20,8 +20,7 @@ AN_INLINE void map(float *y, const float *x, size_t n, map_op op, double p0, dou
 /* y[i] = op(gate[i]) * up[i]; y may equal gate or up. */
 AN_INLINE void map_gated(float *y, const float *gate, const float *up, size_t n, map_op op, double p0, double p1) {
   size_t i = 0;
-  for (; i + AN_LANES <= n; i += AN_LANES)
-    vf_store(y + i, vf_mul(op(vf_load(gate + i), p0, p1), vf_load(up + i)));
+  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(y + i, vf_mul(op(vf_load(gate + i), p0, p1), vf_load(up + i)));
   if (i < n)
     vf_store_tail(y + i, n - i,
                   vf_mul(op(vf_load_tail(gate + i, n - i, 0.0f), p0, p1), vf_load_tail(up + i, n - i, 0.0f)));
@@ -32,27 +31,26 @@ AN_INLINE void map_gated(float *y, const float *gate, const float *up, size_t n,
 /* Adds a vector's terms to the running sums *a and *b. p is the op's parameter. */
 typedef void (*reduce_op)(vf *a, vf *b, vf x, vf p);
 
-/* *a and *b grow by the sums of op's terms over x[0..n). Terms are added in float along short chains, four side by side,
- * and what a block of chains gives is added in double: the error stays that of a sum of 34 terms, however long the row
- * is. Lanes of the tail beyond n see `neutral`, for which op must add 0.
+/* *a and *b grow by the sums of op's terms over x[0..n). Terms are added in float along four chains of `chain` vectors
+ * side by side, and what a block of chains gives is added in double: the error is that of a float sum of chain + 2
+ * terms, however long the row is. Lanes of the tail beyond n see `neutral`, for which op must add 0.
  */
-AN_INLINE void reduce(double *a, double *b, const float *x, size_t n, reduce_op op, float p, float neutral) {
-  enum { CHAIN = 32, BLOCK = CHAIN * 4 * AN_LANES };
-  const vf vp = vf_set(p);
+AN_INLINE void reduce(double *a, double *b, const float *x, size_t n, int chain, reduce_op op, float p, float neutral) {
+  const vf vp = vf_set(p), zero = vf_set(0.0f);
   vd sum_a = vd_set(0.0), sum_b = vd_set(0.0);
   for (size_t i = 0; i < n;) {
-    const size_t end = n - i < BLOCK ? n : i + BLOCK;
-    vf a0 = vf_set(0.0f), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-    for (; i + 4 * AN_LANES <= end; i += 4 * AN_LANES) {
-      op(&a0, &b0, vf_load(x + i), vp);
-      op(&a1, &b1, vf_load(x + i + AN_LANES), vp);
-      op(&a2, &b2, vf_load(x + i + 2 * AN_LANES), vp);
-      op(&a3, &b3, vf_load(x + i + 3 * AN_LANES), vp);
-    }
-    for (; i + AN_LANES <= end; i += AN_LANES) op(&a0, &b0, vf_load(x + i), vp);
-    if (i < end) {
-      op(&a1, &b1, vf_load_tail(x + i, end - i, neutral), vp);
-      i = end;
+    vf a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+    if (i + 4 * AN_LANES <= n) {
+      for (int k = 0; k < chain && i + 4 * AN_LANES <= n; k++, i += 4 * AN_LANES) {
+        op(&a0, &b0, vf_load(x + i), vp);
+        op(&a1, &b1, vf_load(x + i + AN_LANES), vp);
+        op(&a2, &b2, vf_load(x + i + 2 * AN_LANES), vp);
+        op(&a3, &b3, vf_load(x + i + 3 * AN_LANES), vp);
+      }
+    } else {
+      for (; i + AN_LANES <= n; i += AN_LANES) op(&a0, &b0, vf_load(x + i), vp);
+      if (i < n) op(&a1, &b1, vf_load_tail(x + i, n - i, neutral), vp);
+      i = n;
     }
     const vf va = vf_add(vf_add(a0, a1), vf_add(a2, a3)), vb = vf_add(vf_add(b0, b1), vf_add(b2, b3));
     sum_a = vd_add(sum_a, vd_add(vd_low(va), vd_high(va)));

@@ -103,6 +103,7 @@ typedef struct moments {
   int exact;
 } moments;
 
+enum { CHAIN = 32 };
 #define NEAR_ENOUGH 0.5
 /* What a square loses by underflow, 2^-149, is nothing beside this. */
 #define SMALLEST_SQUARE 0x1p-90
@@ -158,7 +159,7 @@ static moments centred_moments(elements e, double eps) {
   float near = first_mean(e.x, e.n);
   for (int pass = 0; pass < 2; pass++) {
     double sum = 0, squares = 0;
-    for (size_t r = 0; r < e.runs; r++) reduce(&sum, &squares, e.x + r * e.stride, e.n, add_near, near, near);
+    for (size_t r = 0; r < e.runs; r++) reduce(&sum, &squares, e.x + r * e.stride, e.n, CHAIN, add_near, near, near);
     const double rest = sum * share, square = squares * share - rest * rest;
     if (!(squares < __builtin_inf())) break;
     if (rest * rest <= NEAR_ENOUGH * square) {
@@ -235,7 +236,7 @@ AN_INLINE void norm_uncentred(const norm_rows *a, norm_divisor divisor) {
     const float *x = norm_input(a, r);
     float *y = a->y + r * a->d;
     double square = 0, unused = 0, factor;
-    reduce(&square, &unused, x, a->d, add_squares, 0.0f, 0.0f);
+    reduce(&square, &unused, x, a->d, CHAIN, add_squares, 0.0f, 0.0f);
     square *= share;
     if (square < __builtin_inf() && square + a->eps * a->eps >= SMALLEST_SQUARE) {
       factor = 1 / divisor(square, a->d, a->eps);

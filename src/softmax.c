@@ -70,18 +70,18 @@ static void softmax_row(float *y, const float *x, size_t n, int flags) {
   double sum = 0, largest = 0;
   if ((flags & AN_SOFTMAX_MASKED_ZERO) && max == -__builtin_inff()) {
     double nans = 0;
-    reduce(&nans, &largest, x, n, count_nan, 0.0f, 0.0f);
+    reduce(&nans, &largest, x, n, 1, count_nan, 0.0f, 0.0f);
     if (nans == 0) {
       for (size_t i = 0; i < n; i++) y[i] = flags & AN_SOFTMAX_LOG ? max : 0.0f;
       return;
     }
   }
   if (flags & AN_SOFTMAX_LOG) {
-    reduce(&sum, &largest, x, n, add_terms, max, -__builtin_inff());
+    reduce(&sum, &largest, x, n, 1, add_terms, max, -__builtin_inff());
     map(y, x, n, op_log_softmax, max, vf_first(vm_log1p(vf_set((float)(sum + (largest - 1))))));
   } else {
     map(y, x, n, op_exp, max, 0);
-    reduce(&sum, &largest, y, n, add_element, 0.0f, 0.0f);
+    reduce(&sum, &largest, y, n, 1, add_element, 0.0f, 0.0f);
     map(y, y, n, op_divide, sum, 0);
   }
 }
@@ -98,9 +98,8 @@ AN_INLINE void store_lanes(float *y, size_t lanes, vf v) {
     vf_store_tail(y, lanes, v);
 }
 
-/* `lanes` neighbouring columns, a lane each, of n elements `stride` apart. Sums as in reduce: in double over blocks. */
+/* `lanes` neighbouring columns, a lane each, of n elements `stride` apart. */
 static void softmax_columns(float *y, const float *x, size_t n, size_t stride, size_t lanes, int flags) {
-  enum { BLOCK = 32 };
   const vf lowest = vf_set(-__builtin_inff());
   vf max = lowest;
   vi nan = vi_set(0);
@@ -111,29 +110,35 @@ static void softmax_columns(float *y, const float *x, size_t n, size_t stride, s
   }
   const vi masked = flags & AN_SOFTMAX_MASKED_ZERO ? vi_and(vf_eq(max, lowest), vi_not(nan)) : vi_set(0);
 
-  vd low = vd_set(flags & AN_SOFTMAX_LOG ? -1.0 : 0.0), high = low;
-  for (size_t i = 0; i < n;) {
-    const size_t end = n - i < BLOCK ? n : i + BLOCK;
+  /* In double: a lane has one chain, as long as the column. One of the largest is the 1 of log1p. */
+  vd low = vd_set(0.0), high = low, largest_low = vd_set(-1.0), largest_high = largest_low;
+  for (size_t i = 0; i < n; i++) {
+    const vf v = load_lanes(x + i * stride, lanes);
     vf sum = vf_set(0.0f), largest = sum;
-    for (; i < end; i++) {
-      const vf v = load_lanes(x + i * stride, lanes);
-      if (flags & AN_SOFTMAX_LOG) {
-        add_terms(&sum, &largest, v, max);
-      } else {
-        const vf e = exp_minus_max(v, max);
-        store_lanes(y + i * stride, lanes, e);
-        sum = vf_add(sum, e);
-      }
+    if (flags & AN_SOFTMAX_LOG) {
+      add_terms(&sum, &largest, v, max);
+      largest_low = vd_add(largest_low, vd_low(largest));
+      largest_high = vd_add(largest_high, vd_high(largest));
+    } else {
+      sum = exp_minus_max(v, max);
+      store_lanes(y + i * stride, lanes, sum);
     }
-    low = vd_add(vd_add(low, vd_low(largest)), vd_low(sum));
-    high = vd_add(vd_add(high, vd_high(largest)), vd_high(sum));
+    low = vd_add(low, vd_low(sum));
+    high = vd_add(high, vd_high(sum));
   }
 
-  const vf total = vf_from_vd(low, high), log_sum = vm_log1p(total);
-  for (size_t i = 0; i < n; i++) {
-    const vf v = flags & AN_SOFTMAX_LOG ? log_softmax(load_lanes(x + i * stride, lanes), max, log_sum)
-                                        : vf_div(load_lanes(y + i * stride, lanes), total);
-    store_lanes(y + i * stride, lanes, vf_select(masked, flags & AN_SOFTMAX_LOG ? lowest : vf_set(0.0f), v));
+  if (flags & AN_SOFTMAX_LOG) {
+    const vf log_sum = vm_log1p(vf_from_vd(vd_add(largest_low, low), vd_add(largest_high, high)));
+    for (size_t i = 0; i < n; i++) {
+      const vf v = log_softmax(load_lanes(x + i * stride, lanes), max, log_sum);
+      store_lanes(y + i * stride, lanes, vf_select(masked, lowest, v));
+    }
+  } else {
+    const vf sum = vf_from_vd(low, high);
+    for (size_t i = 0; i < n; i++) {
+      const vf v = vf_div(load_lanes(y + i * stride, lanes), sum);
+      store_lanes(y + i * stride, lanes, keep(v, vi_not(masked)));
+    }
   }
 }
 
