@@ -516,6 +516,12 @@ for (const variant of variants) {
       () => an.block({ activation: 'softcap', activation_p0: -1 }),
     ],
     'config as a string': ['INVALID_ARGUMENT', /config: expected an object, got 'gpt2'/, () => an.block('gpt2')],
+    'options as a tensor': ['INVALID_ARGUMENT', /options: expected an object, got a Tensor/, () => an.softmax(x, x)],
+    'options as a Map': [
+      'INVALID_ARGUMENT',
+      /params: expected an object, got a Map/,
+      () => an.activation('elu', x, new Map()),
+    ],
     'init as a number': ['INVALID_ARGUMENT', /init: expected an object, got 7/, () => an.block({ d_model: 2 }, 7)],
     'null where auto is no value': ['INVALID_ARGUMENT', /fn: expected a function, got 3/, () => an.scope(3)],
     'async scope': ['INVALID_ARGUMENT', /must not be asynchronous/, () => an.scope(async () => an.zeros([3]))],

@@ -2,7 +2,7 @@
 // Feed-forward networks and residual blocks: modules that pack their parameters once and run many times.
 import * as check from './check.js';
 import { Engine } from './engine.js';
-import { AddnormError, quoted, shapeText, suggestion } from './errors.js';
+import { AddnormError, isPlain, quoted, shapeText, suggestion } from './errors.js';
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
 import { find } from './ops.js';
@@ -151,9 +151,7 @@ class Layer {
    * @param {import('./types.js').Layout} layout
    */
   #match(frame, what, values, layout) {
-    if (typeof values !== 'object' || values === null || Array.isArray(values) || ArrayBuffer.isView(values)) {
-      throw check.invalid(what, values, 'an object of named weights');
-    }
+    if (!isPlain(values)) throw check.invalid(what, values, 'an object of named weights');
     const names = this.#parameters.map((parameter) => parameter.name);
     const unknown = Object.keys(values).find((name) => !names.includes(name));
     if (unknown !== undefined) {
@@ -166,7 +164,7 @@ class Layer {
     return this.#parameters.map(({ name, shape }) => {
       const wanted = layout === 'in_out' ? [...shape].reverse() : shape;
       const hint = layout === 'out_in' && shape.length === 2 ? "; for [in, out] pass layout: 'in_out'" : '';
-      return frame.input(`${what}.${name}`, /** @type {any} */ (values)[name], wanted, hint);
+      return frame.input(`${what}.${name}`, values[name], wanted, hint);
     });
   }
 

@@ -1,6 +1,6 @@
 // @ts-check
 // Checks of plain arguments: options objects, numbers, names. Each names the argument, what came and what was expected.
-import { AddnormError, describe, shapeText, suggestion } from './errors.js';
+import { AddnormError, describe, isPlain, shapeText, suggestion } from './errors.js';
 
 /**
  * @param {string} what
@@ -24,11 +24,9 @@ export function options(what, value, known, noun = 'option') {
   /** @type {Record<string, any>} */
   const result = Object.create(null);
   if (value === undefined || value === null) return result;
-  if (typeof value !== 'object' || Array.isArray(value) || ArrayBuffer.isView(value)) {
-    throw invalid(what, value, 'an object');
-  }
+  if (!isPlain(value)) throw invalid(what, value, 'an object');
   for (const key of Object.keys(value)) {
-    const option = /** @type {any} */ (value)[key];
+    const option = value[key];
     if (option === undefined) continue;
     if (!known.includes(key)) {
       throw new AddnormError('UNKNOWN_OPTION', `${what}: unknown ${noun} '${key}'; ${suggestion(key, known)}`);

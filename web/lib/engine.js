@@ -74,6 +74,8 @@ export class Engine {
     try {
       const result = fn();
       if (typeof (/** @type {any} */ (result)?.then) === 'function') {
+        // It goes on without its tensors and will fail; this error is the one to see.
+        Promise.resolve(result).catch(() => {});
         throw new AddnormError('INVALID_ARGUMENT', 'scope: the function must not be asynchronous');
       }
       kept = reachable(result);

@@ -49,8 +49,19 @@ export function describe(value) {
     const short = value.length <= 8 && value.every((element) => typeof element === 'number');
     return short ? shapeText(value) : `an array of ${value.length}`;
   }
-  if (ArrayBuffer.isView(value)) return `a ${Object.prototype.toString.call(value).slice(8, -1)}`;
-  return 'an object';
+  return isPlain(value) ? 'an object' : `a ${tagOf(value)}`;
+}
+
+/** @param {unknown} value */
+const tagOf = (value) => Object.prototype.toString.call(value).slice(8, -1);
+
+/**
+ * True for an object that is no array, Map, Tensor, ...; also for one of another realm.
+ * @param {unknown} value
+ * @returns {value is Record<string, unknown>}
+ */
+export function isPlain(value) {
+  return typeof value === 'object' && value !== null && tagOf(value) === 'Object';
 }
 
 /**

@@ -18,6 +18,13 @@ export { AddnormError, Block, Ffn, Tensor };
  * @typedef {import('./types.js').Like<T>} Like
  */
 
+/**
+ * @template O
+ * @template Stats
+ * @template Bare
+ * @typedef {import('./types.js').WithStats<O, Stats, Bare>} WithStats
+ */
+
 // The types that have names, for `import type { BlockConfig } from 'addnorm'`.
 /** @typedef {import('./types.js').ActivationAlias} ActivationAlias */
 /** @typedef {import('./types.js').ActivationInfo} ActivationInfo */
@@ -73,7 +80,8 @@ export async function load(options) {
   const variant = chooseVariant(given.variant, able);
   const module = await compile(variant, given.wasm);
   const engine = new Engine(await instantiate(module, maxBytes));
-  return new Addnorm(engine, given.wasm && given.variant === undefined ? 'custom' : variant, able);
+  const unnamed = given.wasm !== undefined && (given.variant ?? 'auto') === 'auto';
+  return new Addnorm(engine, unnamed ? 'custom' : variant, able);
 }
 
 /**
@@ -229,11 +237,11 @@ export class Addnorm {
    * - batch_norm: x [..., channels, ...], statistics a channel over all other axes.
    * - group_norm, instance_norm: x [batch, ..., channels, ...], statistics a batch entry and group of channels.
    * @template {TensorLike} T
-   * @template {NormOptions} [O=NormOptions]
+   * @template {NormOptions} [O={}]
    * @param {NormName} name
    * @param {T} x
    * @param {O} [options]
-   * @returns {O extends { stats: true } ? { y: Like<T>, mean: Like<T>, rstd: Like<T> } : Like<T>} y in x's shape. mean and
+   * @returns {WithStats<O, { y: Like<T>, mean: Like<T>, rstd: Like<T> }, Like<T>>} y in x's shape. mean and
    *   rstd, with `stats: true`: x's shape with 1 for each of the axes (row), [channels] (batch), [batch, groups] (group)
    */
   norm(name, x, options) {
@@ -255,12 +263,12 @@ export class Addnorm {
   /**
    * sum = alpha * x + residual and y = norm(sum), for row norms in one pass over memory. Options as `norm` has them.
    * @template {TensorLike} T
-   * @template {AddNormOptions} [O=AddNormOptions]
+   * @template {AddNormOptions} [O={}]
    * @param {NormName} name
    * @param {T} x
    * @param {TensorLike} residual the same shape
    * @param {O} [options]
-   * @returns {O extends { stats: true } ? { sum: Like<T>, y: Like<T>, mean: Like<T>, rstd: Like<T> } : { sum: Like<T>, y: Like<T> }}
+   * @returns {{ sum: Like<T>, y: Like<T> } & WithStats<O, { mean: Like<T>, rstd: Like<T> }, {}>}
    */
   addNorm(name, x, residual, options) {
     return addNorm(this.#engine, name, x, residual, options);

@@ -147,7 +147,10 @@ async function fromURL(url) {
     return fromBytes(bytes, url.href, '');
   }
   const response = await fetch(url).catch((cause) => {
-    throw new AddnormError('WASM_LOAD', `could not fetch ${url.href}: ${cause.message}`, { cause });
+    // Node says only "fetch failed" itself.
+    throw new AddnormError('WASM_LOAD', `could not fetch ${url.href}: ${cause.cause?.message || cause.message}`, {
+      cause,
+    });
   });
   return fromResponse(response, url.href);
 }

@@ -123,6 +123,10 @@ export class Tensor {
   [Symbol.dispose]() {
     this.dispose();
   }
+
+  get [Symbol.toStringTag]() {
+    return 'Tensor';
+  }
 }
 
 /**

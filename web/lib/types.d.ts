@@ -179,6 +179,17 @@ export interface NormOptions {
   biasedRunningVar?: boolean | undefined;
 }
 
+/** What comes back with `stats: true`, and without; either where the type of the options leaves it open. */
+export type WithStats<Options, Stats, Bare> = Options extends { stats: infer Wanted }
+  ? Wanted extends true
+    ? Stats
+    : Bare
+  : Options extends { stats?: infer Wanted }
+    ? Wanted extends true
+      ? Stats | Bare
+      : Bare
+    : Bare;
+
 /** As NormOptions, but `alpha` scales x in the sum, and dyt's own scale is `normAlpha`. */
 export interface AddNormOptions extends Omit<NormOptions, 'alpha'> {
   alpha?: number | undefined;
