@@ -5,7 +5,7 @@ import { Engine } from './engine.js';
 import { AddnormError, isPlain, quoted, shapeText, suggestion } from './errors.js';
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
-import { find } from './ops.js';
+import { numberOf } from './ops.js';
 import { addressOf, release, Tensor } from './tensor.js';
 
 /** @typedef {import('./frame.js').Operand} Operand */
@@ -447,12 +447,7 @@ function initOf(init) {
 function encode(engine, field, value) {
   const what = `config.${field.name}`;
   if (value === null) return NaN;
-  if (field.options) {
-    const { activations, norms } = engine.lists;
-    if (field.type === 'activation') return find(what, activations, value);
-    if (field.type === 'norm') return find(what, norms, value);
-    return field.options.indexOf(check.name(what, value, field.options, 'UNKNOWN_NAME'));
-  }
+  if (field.options) return numberOf(what, engine.lists.numbers[field.type], value);
   if (field.type === 'bool') return Number(check.boolean(what, value));
   return (field.type === 'int' ? check.integer : check.number)(what, value, field.min, field.max);
 }

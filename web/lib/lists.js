@@ -96,6 +96,13 @@ export function readLists(memory) {
   };
   for (const values of Object.values(enumerations)) Object.freeze(values);
 
+  // By kind of name: which number in the module a name or alias has.
+  const numbers = Object.fromEntries(
+    Object.entries(enumerations).map(([kind, values]) => [kind, new Map(values.map((name, i) => [name, i]))]),
+  );
+  for (const [i, { aliases }] of activations.entries()) for (const alias of aliases) numbers.activation.set(alias, i);
+  for (const [i, { aliases }] of norms.entries()) for (const alias of aliases) numbers.norm.set(alias, i);
+
   const fields = list(memory.call('an_field_count'), (i) => {
     const type = text('an_field_type', i);
     const options = enumerations[type] ?? null;
@@ -116,7 +123,7 @@ export function readLists(memory) {
     };
   });
 
-  return { activations, norms, placements, fields };
+  return { activations, norms, placements, fields, numbers };
 }
 
 /**

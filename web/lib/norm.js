@@ -3,7 +3,7 @@
 import * as check from './check.js';
 import { AddnormError, shapeText } from './errors.js';
 import { Frame } from './frame.js';
-import { around, find, notEmpty } from './ops.js';
+import { around, notEmpty, numberOf } from './ops.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./frame.js').Operand} Operand */
@@ -20,7 +20,7 @@ const optionsOf = {
 
 /** @type {(engine: Engine, name: unknown, x: unknown, options: unknown) => any} */
 export function norm(engine, name, x, options) {
-  const index = find('norm', engine.lists.norms, name);
+  const index = numberOf('norm', engine.lists.numbers.norm, name);
   const { kind, name: id } = engine.lists.norms[index];
   const known = id === 'dyt' ? [...optionsOf.row, 'alpha'] : optionsOf[kind];
   const given = check.options(id, options, known);
@@ -33,7 +33,7 @@ export function norm(engine, name, x, options) {
 
 /** @type {(engine: Engine, name: unknown, x: unknown, residual: unknown, options: unknown) => any} */
 export function addNorm(engine, name, x, residual, options) {
-  const index = find('norm', engine.lists.norms, name);
+  const index = numberOf('norm', engine.lists.numbers.norm, name);
   const { kind, name: id } = engine.lists.norms[index];
   const known = id === 'dyt' ? [...optionsOf.row, 'normAlpha'] : optionsOf[kind];
   const given = check.options(id, options, [...known, 'alpha']);

@@ -16,18 +16,18 @@ export const gluAliases = Object.freeze({
 });
 
 /**
- * The index of a list's item.
+ * The number that a name has in the module.
  * @param {string} what
- * @param {readonly { name: string, aliases: readonly string[] }[]} list
+ * @param {ReadonlyMap<string, number>} numbers
  * @param {unknown} value a name or alias
  * @param {Readonly<Record<string, string>>} [more] further aliases
+ * @returns {number}
  */
-export function find(what, list, value, more = {}) {
+export function numberOf(what, numbers, value, more = {}) {
   if (typeof value !== 'string') throw check.invalid(what, value, 'a name');
-  const name = Object.hasOwn(more, value) ? more[value] : value;
-  const index = list.findIndex((item) => item.name === name || item.aliases.includes(name));
-  if (index >= 0) return index;
-  const known = list.flatMap((item) => [item.name, ...item.aliases]).concat(Object.keys(more));
+  const number = numbers.get(Object.hasOwn(more, value) ? more[value] : value);
+  if (number !== undefined) return number;
+  const known = [...numbers.keys(), ...Object.keys(more)];
   throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name ${describe(value)}; ${suggestion(value, known)}`);
 }
 
@@ -41,7 +41,7 @@ export function find(what, list, value, more = {}) {
  * @returns {[index: number, p0: number, p1: number]}
  */
 function activationOf(engine, what, name, params, aliases) {
-  const index = find(what, engine.lists.activations, name, aliases);
+  const index = numberOf(what, engine.lists.numbers.activation, name, aliases);
   const known = engine.lists.activations[index].params;
   const given = check.options(
     'params',
