@@ -1,7 +1,9 @@
-/* selu(x) = gamma x for x >= 0, gamma alpha (e^x - 1) below. gamma alpha is rounded once; beyond float's range it is
- * the largest float. */
+/* selu(x) = gamma x for x >= 0, gamma alpha (e^x - 1) below. gamma alpha is one factor, rounded once; where it is
+ * beyond float's range it is two, the larger first. */
 AN_INLINE vf act_selu(vf x, double p0, double p1) {
-  const double product = p0 * p1, largest = 0x1.fffffep127;
-  const vf gamma_alpha = vf_set((float)(product > largest ? largest : product < -largest ? -largest : product));
-  return vf_select(vf_lt(x, vf_set(0.0f)), vf_mul(vm_expm1_negative(x), gamma_alpha), vf_mul(x, vf_set((float)p1)));
+  const int fits = __builtin_fabs(p0 * p1) <= 0x1.fffffep127, alpha_first = __builtin_fabs(p0) > __builtin_fabs(p1);
+  const vf first = vf_set((float)(fits ? p0 * p1 : alpha_first ? p0 : p1));
+  const vf second = vf_set((float)(fits ? 1 : alpha_first ? p1 : p0));
+  const vf below = vf_mul(vf_mul(vm_expm1_negative(x), first), second);
+  return vf_select(vf_lt(x, vf_set(0.0f)), below, vf_mul(x, vf_set((float)p1)));
 }

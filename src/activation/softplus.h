@@ -13,5 +13,6 @@ AN_INLINE vf act_softplus(vf x, double p0, double p1) {
   const vf lowest = vf_set((float)(far < 0x1.fffffep127 ? -far : -0x1.fffffep127));
   vm_reduced e = vm_reduce_scaled(vf_max(a, lowest), p0);
   e.n = vi_sub(e.n, b);
-  return vf_add(ramp, vm_log1p_exp_scaled(e, power, factor));
+  const vf tail = vm_log1p_exp_scaled(e, power, factor);
+  return vf_add(ramp, vf_select(vf_eq(a, vf_set(-__builtin_inff())), vf_set(0.0f), tail));
 }

@@ -5,19 +5,21 @@
 AN_INLINE vf act_swish(vf x, double p0, double p1) {
   if (p0 == 1) return act_silu(x, p0, p1);
   const double beta = __builtin_fabs(p0), largest = 0x1.fffffep127;
-  const vf lowest = vf_set((float)(194 / beta < largest ? -194 / beta : beta == 0 ? -__builtin_inf() : -largest));
-  const vf highest = vf_set((float)(26 / beta < largest ? 26 / beta : largest));
+  const vf lowest = vf_set((float)(194 < largest * beta ? -194 / beta : -largest));
+  const vf highest = vf_set((float)(26 < largest * beta ? 26 / beta : largest));
   const vi flip = vi_set(p0 < 0 ? INT32_MIN : 0);
-  x = vf_max(vi_float_bits(vi_xor(vf_bits(x), flip)), lowest);
+  x = vi_float_bits(vi_xor(vf_bits(x), flip));
 
-  const vf c = vf_min(vf_max(x, vf_set(-0x1.fffffep127f)), highest);
-  const vm_reduced e = vm_reduce_scaled(c, -beta);
+  const vm_reduced e = vm_reduce_scaled(vf_min(vf_max(x, lowest), highest), -beta);
   const vi quarter = vi_and(vi_shl(vi_add(e.n, vi_set(254)), 21), vi_set(0x7f800000));
   const vf low = vf_max(vi_float_bits(quarter), vf_set(1.0f)), inverse = vm_pow2_inverse(low);
   const vi low3 = vi_add(vf_bits(low), vi_add(vf_bits(low), vf_bits(low)));
   const vf rest = vi_float_bits(vi_sub(vi_add(vi_shl(e.n, 23), vi_set(254 << 23)), low3));
   const vf inverse3 = vf_mul(vf_mul(inverse, inverse), inverse);
   const vf denominator = vf_madd(rest, vm_expm1_reduced(e.r), vf_add(rest, inverse3));
-  const vf y = vf_mul(vf_mul(vf_mul(vf_div(x, denominator), inverse), inverse), inverse);
+
+  const vf vanishes = vf_set(beta > 0 ? -__builtin_inff() : __builtin_nanf("")); /* equal to nothing for beta 0 */
+  const vf numerator = vf_select(vf_eq(x, vanishes), vf_set(-0.0f), x);
+  const vf y = vf_mul(vf_mul(vf_mul(vf_div(numerator, denominator), inverse), inverse), inverse);
   return vi_float_bits(vi_xor(vf_bits(y), flip));
 }

@@ -38,9 +38,7 @@ static inline double reference_elu(double x, double p0, double p1) {
   (void)p1;
   return x < 0 ? p0 * expm1(x) : x;
 }
-static inline double reference_selu(double x, double p0, double p1) {
-  return p1 * (x < 0 ? p0 * expm1(x) : x);
-}
+static inline double reference_selu(double x, double p0, double p1) { return p1 * (x < 0 ? p0 * expm1(x) : x); }
 static inline double reference_celu(double x, double p0, double p1) {
   (void)p1;
   return x < 0 ? p0 * expm1(x / p0) : x; /* for x > 0 the second term of the formula is 0, whatever alpha's sign */
@@ -84,7 +82,7 @@ static inline double reference_softsign(double x, double p0, double p1) {
 }
 static inline double reference_hard_sigmoid(double x, double p0, double p1) {
   /* fma: the sum may cancel to 2^-24, and then the product's rounding would be most of it */
-  const double v = p0 == 0 && !isnan(x) ? p1 : fma(p0, x, p1);
+  const double v = fma(p0, x, p1);
   return isnan(v) ? v : v <= 0 ? 0 : v >= 1 ? 1 : v;
 }
 static inline double reference_hard_swish(double x, double p0, double p1) {
@@ -112,8 +110,9 @@ static inline double reference_softcap(double x, double p0, double p1) {
   return p0 * tanh(x / p0);
 }
 
-/* bound: ULP over every float32, at default parameters. scale: how parameter 0 scales the argument of an exponential, as
- * p0 * x (1) or x / p0 (-1); half of that product's magnitude is allowed on top where the parameter is not the default. */
+/* bound: ULP over every float32, at default parameters. scale: how parameter 0 scales the argument of an exponential,
+ * as p0 * x (1) or x / p0 (-1); half of that product's magnitude is allowed on top where the parameter is not the
+ * default. */
 typedef struct reference {
   const char *name;
   double (*value)(double x, double p0, double p1);
