@@ -45,7 +45,9 @@ export default defineConfig({
   cacheDir: path('../dist/.vite'),
   resolve: { alias: { addnorm: path('../dist/lib/index.js') } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  optimizeDeps: { include: ['preact', 'preact/hooks', 'preact/jsx-runtime', '@preact/signals', 'comlink', 'uplot', 'temml'] },
+  optimizeDeps: {
+    include: ['preact', 'preact/hooks', 'preact/jsx-runtime', '@preact/signals', 'comlink', 'uplot', 'temml'],
+  },
   worker: { format: 'es' },
   server: { host: 'localhost', port: 5173, fs: { allow: [path('..')] } },
   build: {

@@ -9,7 +9,7 @@ import { Inspector } from './parts/inspector.jsx';
 import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
-import { announcement, catalog, fatal, openFile, redo, set, state, text, undo } from './session.js';
+import { announcement, catalog, fatal, openFile, progress, redo, set, state, text, undo } from './session.js';
 import { PANELS } from './state.js';
 
 const NARROW = '(max-width: 899.98px)';
@@ -45,9 +45,9 @@ export function App() {
   const Panel = panels[panel];
   return (
     <div class={`app ${narrow ? 'narrow' : 'wide'} ${sidebar ? '' : 'no-sidebar'}`}>
-      <a class="skip" href="#panel" onClick={(event) => focusPanel(event)}>
+      <button type="button" class="skip" onClick={() => document.getElementById('panel').focus()}>
         {t.skip}
-      </a>
+      </button>
       <TopBar narrow={narrow} />
       {narrow ? (
         <ConfigChips onAdd={() => setAdding(true)} onEdit={() => setSheet(true)} />
@@ -64,7 +64,14 @@ export function App() {
           <Tabs />
           <RunNote />
         </div>
-        <div class="panel" id="panel" role="tabpanel" tabIndex={-1} aria-labelledby={`tab-${panel}`}>
+        <div
+          class="panel"
+          id="panel"
+          role="tabpanel"
+          tabIndex={-1}
+          aria-labelledby={`tab-${panel}`}
+          aria-busy={!catalog.value || progress.value !== null}
+        >
           <RunBar />
           {fatal.value ? <Fatal /> : catalog.value ? <Panel onEdit={edit} /> : <p class="loading">{t.loading}</p>}
         </div>
@@ -78,11 +85,6 @@ export function App() {
       </div>
     </div>
   );
-}
-
-function focusPanel(event) {
-  event.preventDefault();
-  document.getElementById('panel').focus();
 }
 
 function Tabs() {

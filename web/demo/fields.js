@@ -27,6 +27,9 @@ export function differences(a, b, fields) {
   return new Set(fields.map(({ name }) => name).filter((name) => left[name] !== right[name]));
 }
 
+// From correctly rounded roots, as the module takes it.
+const fourthRoot = (x) => Math.sqrt(Math.sqrt(x));
+
 /** What AUTO stands for, as the field's help says it. */
 export function automatic(name, values, { norms, activations }) {
   const params = activations.find((entry) => entry.name === values.activation)?.params;
@@ -40,9 +43,9 @@ export function automatic(name, values, { norms, activations }) {
     case 'activation_p1':
       return params?.[1]?.default;
     case 'alpha':
-      return { deepnorm: values.depth ** 0.25, rezero: 0, layer_scale: 1e-4 }[values.placement] ?? 1;
+      return { deepnorm: fourthRoot(values.depth), rezero: 0, layer_scale: 1e-4 }[values.placement] ?? 1;
     case 'beta':
-      return values.placement === 'deepnorm' ? (4 * values.depth) ** -0.25 : 1;
+      return values.placement === 'deepnorm' ? 1 / fourthRoot(4 * values.depth) : 1;
     default:
       return undefined;
   }
@@ -80,7 +83,7 @@ export function noEffect(name, values, catalog, trained) {
     case 'alpha':
       return SCALED.includes(values.placement) ? undefined : 'alpha';
     case 'beta':
-      return trained ? 'trained' : values.placement === 'deepnorm' ? undefined : 'deepnorm';
+      return trained ? 'trained' : undefined;
     case 'layer':
       return values.placement === 'lns' ? undefined : 'lns';
     case 'depth':

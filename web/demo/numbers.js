@@ -46,8 +46,11 @@ export function summarize(data) {
 
 const REACH = 6; // standard deviations that the shared axis shows at most
 
+// More values carry finer bins (Rice's rule).
+const binsFor = (count) => Math.min(72, Math.max(24, Math.round(2 * Math.cbrt(count))));
+
 /** Counts of several arrays over the same bins. `below` and `above` are the finite values outside the axis. */
-export function histograms(arrays, summaries, bins = 72) {
+export function histograms(arrays, summaries, bins = binsFor(Math.max(...summaries.map(({ finite }) => finite)))) {
   let low = Infinity;
   let high = -Infinity;
   for (const { mean, std, min, max } of summaries) {

@@ -1,7 +1,6 @@
 // The page's live half: signals, history, the link to the URL, and the runs in the worker. UI → state → run → results → UI.
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
-import { estimate, HEAVY_BYTES } from './compute.js';
 import { valuesOf } from './fields.js';
 import { checkWidth, parseNumbers } from './input.js';
 import { fieldsOf, trainedOf } from './presets.js';
@@ -197,6 +196,7 @@ export async function runNow() {
   keepMatching(todo);
   if (todo.useFile) checkFile(todo);
   const since = performance.now();
+  let over = false;
   try {
     if (todo.useFile && sentFile !== file.value.id) {
       sentFile = file.value.id;
@@ -204,10 +204,12 @@ export async function runNow() {
     }
     progress.value = { step: 'forward', done: 0, total: todo.configs.length, since };
     const report = proxy((event) => {
-      if (mine === serial) receive(event, since);
+      // Reports and the end come through different ports, in no certain order.
+      if (mine === serial && !(over && event.type === 'progress')) receive(event, since);
     });
     running = api.run({ ...todo, base: new URL('.', document.baseURI).href }, report);
     await running;
+    over = true;
     if (mine === serial) progress.value = null;
   } catch (error) {
     if (mine !== serial) return;
@@ -277,8 +279,6 @@ effect(() => {
   clearTimeout(timer);
   timer = setTimeout(runNow, results.peek().length === 0 ? 0 : DEBOUNCE);
 });
-
-export const isHeavy = (values) => estimate(values).bytes > HEAVY_BYTES;
 
 // ---- Announcements for screen readers
 

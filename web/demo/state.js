@@ -106,7 +106,7 @@ function decodeValue(text) {
 
 /** A configuration's name as it is kept: one line, at most 40 characters, never empty. */
 export function cleanName(text) {
-  const name = Array.from(text.replace(/\p{C}|\s+/gu, ' ').trim())
+  const name = Array.from(text.replace(/[\p{C}\s]+/gu, ' ').trim())
     .slice(0, 40)
     .join('')
     .trim();

@@ -12,7 +12,7 @@ export const STAGES = ['x', 'norm', 'up', 'hidden', 'down', 'branch', 'sum', 'y'
  * @returns {{ stages: Record<string, Tensor>, y: Tensor }}
  */
 export function trace(an, block, x) {
-  const { parameters, config: values } = block;
+  const { parameters, buffers, config: values } = block;
   const { activation, placement, residual } = values;
   const stages = { x };
 
@@ -25,8 +25,8 @@ export function trace(an, block, x) {
     if (values.weight_offset !== 0) options.weightOffset = values.weight_offset;
     if (kind === 'group') options.groups = values.groups;
     if (kind === 'batch') {
-      options.runningMean = parameters[`${prefix}_running_mean`];
-      options.runningVar = parameters[`${prefix}_running_var`];
+      options.runningMean = buffers[`${prefix}_running_mean`];
+      options.runningVar = buffers[`${prefix}_running_var`];
     }
     return an.norm(values.norm, input, options);
   };

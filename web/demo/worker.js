@@ -125,7 +125,13 @@ async function runAll(job, id, report) {
 function reportHistograms(configs, entries, report) {
   const shared = SIGNALS.map((signal) => {
     const summaries = entries.map((entry) => entry?.summaries[signal]).filter(Boolean);
-    return [signal, histograms(entries.map((entry) => entry?.signals[signal] ?? null), summaries)];
+    return [
+      signal,
+      histograms(
+        entries.map((entry) => entry?.signals[signal] ?? null),
+        summaries,
+      ),
+    ];
   });
   report({ type: 'histograms', histograms: Object.fromEntries(shared), keys: configs.map(({ key }) => key) });
 }

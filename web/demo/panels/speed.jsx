@@ -1,10 +1,10 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
 import { count, number, si, spread } from '../format.js';
-import { catalog, results, set, state, text } from '../session.js';
 import { Table } from '../parts/chart.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { rateOf } from '../parts/status-bar.jsx';
+import { catalog, results, set, state, text } from '../session.js';
 
 const VARIANTS = ['relaxed', 'simd', 'scalar'];
 
@@ -44,7 +44,9 @@ function Bars() {
   const t = text.value;
   const { configs } = state.value;
   const { capabilities } = catalog.value;
-  const rates = configs.map((_, index) => Object.fromEntries(VARIANTS.map((variant) => [variant, rangeOf(results.value[index], variant)])));
+  const rates = configs.map((_, index) =>
+    Object.fromEntries(VARIANTS.map((variant) => [variant, rangeOf(results.value[index], variant)])),
+  );
   const top = Math.max(1, ...rates.flatMap((group) => VARIANTS.map((variant) => group[variant]?.high ?? 0)));
   return (
     <section class="card">
@@ -59,7 +61,15 @@ function Bars() {
           <div key={index} class={`bar-group config-${index}`}>
             <ConfigName index={index} />
             {VARIANTS.map((variant) => (
-              <Bar key={variant} variant={variant} range={rates[index][variant]} scalar={rates[index].scalar} top={top} capability={capabilities[variant]} error={results.value[index]?.error ?? results.value[index]?.timeError} />
+              <Bar
+                key={variant}
+                variant={variant}
+                range={rates[index][variant]}
+                scalar={rates[index].scalar}
+                top={top}
+                capability={capabilities[variant]}
+                error={results.value[index]?.error ?? results.value[index]?.timeError}
+              />
             ))}
           </div>
         ))}
@@ -73,7 +83,11 @@ function rangeOf(entry, variant) {
   const time = entry?.times?.[variant];
   if (!time || !entry.result) return null;
   const { flops } = entry.result.cost;
-  return { rate: flops / time.median, high: flops / Math.max(time.median - time.half, 1e-12), low: flops / (time.median + time.half) };
+  return {
+    rate: flops / time.median,
+    high: flops / Math.max(time.median - time.half, 1e-12),
+    low: flops / (time.median + time.half),
+  };
 }
 
 function Bar({ variant, range, scalar, top, capability, error }) {
@@ -111,15 +125,36 @@ function Timings() {
       const entry = results.value[index];
       const time = entry?.times?.[variant];
       const name = <ConfigName key="name" index={index} />;
-      if (!time || !entry.result) return [name, variant, '–', capabilities[variant].available ? '…' : capabilities[variant].reason, '–', '–', '–'];
+      if (!time || !entry.result)
+        return [
+          name,
+          variant,
+          '–',
+          capabilities[variant].available ? '…' : capabilities[variant].reason,
+          '–',
+          '–',
+          '–',
+        ];
       const rate = rateOf(entry, variant);
-      return [name, variant, count(entry.result.rows), spread(time.median, time.half, 's'), number(rate / 1e9), si(entry.result.rows / time.median), `${time.count} × ${count(time.repeats)}`];
+      return [
+        name,
+        variant,
+        count(entry.result.rows),
+        spread(time.median, time.half, 's'),
+        number(rate / 1e9),
+        si(entry.result.rows / time.median),
+        `${time.count} × ${count(time.repeats)}`,
+      ];
     }),
   );
   return (
     <section class="card">
       <h2 class="visually-hidden">{s.chart}</h2>
-      <Table head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.tokensPerSecond, s.batches]} rows={rows} caption={s.chart} />
+      <Table
+        head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.tokensPerSecond, s.batches]}
+        rows={rows}
+        caption={s.chart}
+      />
       <p class="note table-note">{t.forward.timeNote(9)}</p>
     </section>
   );
@@ -133,13 +168,25 @@ function Costs() {
     const name = <ConfigName key="name" index={index} />;
     if (!result) return [name, ...Array(6).fill(results.value[index]?.error ? '–' : '…')];
     const { parameters, flops, bytes } = result.cost;
-    return [name, count(result.rows), si(parameters), si(flops), si(4 * parameters, 'B'), si(bytes, 'B'), si(result.memory, 'B')];
+    return [
+      name,
+      count(result.rows),
+      si(parameters),
+      si(flops),
+      si(4 * parameters, 'B'),
+      si(bytes, 'B'),
+      si(result.memory, 'B'),
+    ];
   });
   return (
     <section class="card">
       <h2>{s.cost}</h2>
       <p class="note">{s.costNote}</p>
-      <Table head={[s.configuration, s.tokens, s.parameters, s.flops, s.weights, s.bytes, s.memory]} rows={rows} caption={s.cost} />
+      <Table
+        head={[s.configuration, s.tokens, s.parameters, s.flops, s.weights, s.bytes, s.memory]}
+        rows={rows}
+        caption={s.cost}
+      />
     </section>
   );
 }

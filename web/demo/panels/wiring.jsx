@@ -1,9 +1,9 @@
 // All blocks beside each other: drawing and formula.
 import { valuesOf } from '../fields.js';
+import { summaryOf } from '../parts/configs.jsx';
 import { ConfigName } from '../parts/controls.jsx';
 import { Formula } from '../parts/formula.jsx';
 import { Wiring } from '../parts/wiring.jsx';
-import { summaryOf } from '../parts/configs.jsx';
 import { catalog, results, set, state, text } from '../session.js';
 
 export function WiringPanel({ onEdit }) {
@@ -19,7 +19,11 @@ export function WiringPanel({ onEdit }) {
             onEdit(field);
           };
           return (
-            <section key={index} class={`card config-${index} ${index === selected ? 'current' : ''}`} aria-label={t.wiring.drawing(config.name)}>
+            <section
+              key={index}
+              class={`card config-${index} ${index === selected ? 'current' : ''}`}
+              aria-label={t.wiring.drawing(config.name)}
+            >
               <h2>
                 <ConfigName index={index} />
               </h2>

@@ -20,9 +20,16 @@ export function AddDialog({ onClose }) {
     dialog.current.close();
   };
   const entries = (list, toConfig) =>
-    list.filter(matches).map((entry) => (
-      <PresetItem key={entry.id} config={toConfig(entry)} omits={entry.omits} onAdd={(config) => add(addConfig(state.value, config))} />
-    ));
+    list
+      .filter(matches)
+      .map((entry) => (
+        <PresetItem
+          key={entry.id}
+          config={toConfig(entry)}
+          omits={entry.omits}
+          onAdd={(config) => add(addConfig(state.value, config))}
+        />
+      ));
   const groups = [
     ...['wiring', 'model', 'large'].map((group) => [
       t.dialog[group],
@@ -39,7 +46,11 @@ export function AddDialog({ onClose }) {
         .filter(matches)
         .map(({ name, index }) => (
           <li key={index}>
-            <button type="button" aria-label={t.dialog.copyOf(LETTERS[index], name)} onClick={() => add(duplicateConfig(state.value, index))}>
+            <button
+              type="button"
+              aria-label={t.dialog.copyOf(LETTERS[index], name)}
+              onClick={() => add(duplicateConfig(state.value, index))}
+            >
               <span>
                 <Letter index={index} /> <b>{name}</b>
               </span>
@@ -50,6 +61,7 @@ export function AddDialog({ onClose }) {
     ],
   ].filter(([, items]) => items.length > 0);
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog; Escape is the dialog's own key
     <dialog
       class="add-dialog"
       ref={dialog}
@@ -59,7 +71,13 @@ export function AddDialog({ onClose }) {
     >
       <div class="dialog-head">
         <h2 id="add-title">{t.dialog.title}</h2>
-        <input type="search" placeholder={t.dialog.search} aria-label={t.dialog.search} value={query} onInput={(event) => setQuery(event.target.value)} />
+        <input
+          type="search"
+          placeholder={t.dialog.search}
+          aria-label={t.dialog.search}
+          value={query}
+          onInput={(event) => setQuery(event.target.value)}
+        />
         <button type="button" class="quiet" onClick={() => dialog.current.close()}>
           {t.configs.close}
         </button>
@@ -84,7 +102,10 @@ function PresetItem({ config, omits, onAdd }) {
     <li>
       <button type="button" onClick={() => onAdd(config)}>
         <span>
-          <b>{config.name}</b> <span class="figure">{si(bytes / 4)} {t.dialog.weights}</span>
+          <b>{config.name}</b>{' '}
+          <span class="figure">
+            {si(bytes / 4)} {t.dialog.weights}
+          </span>
         </span>
         <small>{summaryOf(config)}</small>
         {omits.length > 0 && (

@@ -40,7 +40,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
   const isDark = dark.value;
   const [columns, setColumns] = useState(0); // changes where the width calls for other labels
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: deps is what build depends on
+  // deps is what build depends on.
   useEffect(() => {
     if (asTable || empty) return undefined;
     const box = place.current;
@@ -70,7 +70,9 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
               drawLabels(self, labels(self), colors);
             },
           ],
-          setCursor: [(self) => setSaid(self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx))],
+          setCursor: [
+            (self) => setSaid(self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx)),
+          ],
         },
       },
       data,
@@ -113,7 +115,13 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
         </div>
         <div class="card-tools">
           {controls}
-          <button type="button" class="quiet small" aria-pressed={asTable} aria-label={`${title}: ${t.chart.table}`} onClick={() => setAsTable(!asTable)}>
+          <button
+            type="button"
+            class="quiet small"
+            aria-pressed={asTable}
+            aria-label={`${title}: ${t.chart.table}`}
+            onClick={() => setAsTable(!asTable)}
+          >
             {asTable ? t.forward.asChart : t.forward.asTable}
           </button>
         </div>
@@ -121,8 +129,15 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
       {asTable ? (
         <Table {...table} caption={title} tall />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read values out
-        <div class="plot" ref={place} role="img" aria-label={`${title}. ${t.chart.readout}`} tabIndex={0} onKeyDown={onKeyDown}>
+        <div
+          class="plot"
+          ref={place}
+          role="img"
+          aria-label={`${title}. ${t.chart.readout}`}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read values out
+          tabIndex={0}
+          onKeyDown={onKeyDown}
+        >
           {empty && <p class="waiting">{t.run.waiting}</p>}
         </div>
       )}
@@ -142,7 +157,10 @@ function drawLabels(u, labels, colors) {
     .map((label) => ({
       ...label,
       left: u.valToPos(label.x, 'x', true) + ({ left: 10, right: -10 }[label.align] ?? 0) * scale,
-      top: Math.min(bbox.top + bbox.height - line / 2, Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true) + (label.dy ?? 0) * scale)),
+      top: Math.min(
+        bbox.top + bbox.height - line / 2,
+        Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true) + (label.dy ?? 0) * scale),
+      ),
       width: ctx.measureText(label.name).width,
     }))
     .sort((a, b) => a.top - b.top);
@@ -163,7 +181,9 @@ function drawLabels(u, labels, colors) {
     }
   }
   for (const { index, name, left, top, align, width } of placed) {
-    const x = align === 'center' ? Math.min(bbox.left + bbox.width - width / 2, Math.max(bbox.left + width / 2, left)) : left;
+    const [start, end] = extent({ left, width, align });
+    const x =
+      left + Math.max(0, bbox.left - start) - (align === 'left' ? 0 : Math.max(0, end - bbox.left - bbox.width));
     ctx.textAlign = align;
     ctx.lineWidth = 4 * scale;
     ctx.lineJoin = 'round';
@@ -178,7 +198,8 @@ function drawLabels(u, labels, colors) {
 /** Draws marker `index` around (x, y). */
 export function drawMarker(ctx, index, x, y, r) {
   const polygon = (points) => {
-    for (let i = 0; i < points.length; i += 2) ctx[i === 0 ? 'moveTo' : 'lineTo'](x + r * points[i], y + r * points[i + 1]);
+    for (let i = 0; i < points.length; i += 2)
+      ctx[i === 0 ? 'moveTo' : 'lineTo'](x + r * points[i], y + r * points[i + 1]);
     ctx.closePath();
   };
   ctx.beginPath();
@@ -188,7 +209,11 @@ export function drawMarker(ctx, index, x, y, r) {
     () => polygon([0, -1.2, 1.1, 0.8, -1.1, 0.8]),
     () => polygon([0, -1.25, 1.25, 0, 0, 1.25, -1.25, 0]),
     () => polygon([0, 1.2, 1.1, -0.8, -1.1, -0.8]),
-    () => polygon([-0.4, -1.2, 0.4, -1.2, 0.4, -0.4, 1.2, -0.4, 1.2, 0.4, 0.4, 0.4, 0.4, 1.2, -0.4, 1.2, -0.4, 0.4, -1.2, 0.4, -1.2, -0.4, -0.4, -0.4]),
+    () =>
+      polygon([
+        -0.4, -1.2, 0.4, -1.2, 0.4, -0.4, 1.2, -0.4, 1.2, 0.4, 0.4, 0.4, 0.4, 1.2, -0.4, 1.2, -0.4, 0.4, -1.2, 0.4,
+        -1.2, -0.4, -0.4, -0.4,
+      ]),
   ];
   shapes[index % shapes.length]();
   ctx.fill();
@@ -199,7 +224,7 @@ export function drawMarker(ctx, index, x, y, r) {
 export function Table({ head, rows, caption, tall }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <div class={`table-box ${tall ? 'tall' : ''}`} role="region" aria-label={caption} tabIndex={0}>
+    <section class={`table-box ${tall ? 'tall' : ''}`} aria-label={caption} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -213,11 +238,19 @@ export function Table({ head, rows, caption, tall }) {
         <tbody>
           {rows.map((cells, i) => (
             <tr key={i}>
-              {cells.map((cell, j) => (j === 0 ? <th key={j} scope="row">{cell}</th> : <td key={j}>{cell}</td>))}
+              {cells.map((cell, j) =>
+                j === 0 ? (
+                  <th key={j} scope="row">
+                    {cell}
+                  </th>
+                ) : (
+                  <td key={j}>{cell}</td>
+                ),
+              )}
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }

@@ -1,5 +1,5 @@
 // The list of configurations (wide) and the strip of chips (narrow).
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { valuesOf } from '../fields.js';
 import { catalog, results, set, state, text, update } from '../session.js';
 import { cleanName, duplicateConfig, editConfig, MAX_CONFIGS, removeConfig } from '../state.js';
@@ -24,7 +24,14 @@ const ACTIVATION_NAMES = {
   silu: 'SiLU',
   relu_squared: 'ReLU²',
 };
-const GATED_NAMES = { silu: 'SwiGLU', gelu_erf: 'GEGLU', gelu_tanh: 'GEGLU tanh', relu: 'ReGLU', sigmoid: 'GLU', identity: 'Bilinear' };
+const GATED_NAMES = {
+  silu: 'SwiGLU',
+  gelu_erf: 'GEGLU',
+  gelu_tanh: 'GEGLU tanh',
+  relu: 'ReGLU',
+  sigmoid: 'GLU',
+  identity: 'Bilinear',
+};
 
 /** The field's usual name where it has one, the module's otherwise. */
 export const normName = (name) => NORM_NAMES[name] ?? name;
@@ -64,14 +71,19 @@ function AddButton({ onAdd, label }) {
   const t = text.value;
   const full = state.value.configs.length >= MAX_CONFIGS;
   return (
-    <button type="button" class="button wide-button" disabled={full || !catalog.value} title={full ? t.configs.full(MAX_CONFIGS) : undefined} onClick={onAdd}>
+    <button
+      type="button"
+      class="button wide-button"
+      disabled={full || !catalog.value}
+      title={full ? t.configs.full(MAX_CONFIGS) : undefined}
+      onClick={onAdd}
+    >
       {label}
     </button>
   );
 }
 
 function ConfigCard({ config, index, selected }) {
-  const t = text.value;
   const [renaming, setRenaming] = useState(false);
   const error = results.value[index]?.error;
   return (
@@ -82,7 +94,13 @@ function ConfigCard({ config, index, selected }) {
           <NameField index={index} onDone={() => setRenaming(false)} />
         </div>
       ) : (
-        <button type="button" class="config-main" aria-pressed={selected} onClick={() => set({ selected: index })} onDblClick={() => setRenaming(true)}>
+        <button
+          type="button"
+          class="config-main"
+          aria-pressed={selected}
+          onClick={() => set({ selected: index })}
+          onDblClick={() => setRenaming(true)}
+        >
           <Letter index={index} />
           <span class="config-text">
             <b>{config.name}</b>
@@ -110,7 +128,7 @@ function NameField({ index, onDone }) {
   const t = text.value;
   const field = useRef(null);
   const done = useRef(false);
-  useEffect(() => field.current.select(), []);
+  useLayoutEffect(() => field.current.select(), []);
   const finish = (keep) => {
     if (done.current) return;
     done.current = true;
@@ -138,7 +156,8 @@ function ConfigMenu({ index, onRename }) {
   const [open, setOpen] = useState(false);
   const root = useRef(null);
   const { configs } = state.value;
-  useEffect(() => {
+  // Before the next key arrives.
+  useLayoutEffect(() => {
     if (!open) return undefined;
     root.current.querySelector('[role=menuitem]:not(:disabled)').focus();
     const outside = (event) => root.current.contains(event.target) || setOpen(false);
@@ -171,14 +190,26 @@ function ConfigMenu({ index, onRename }) {
     </button>
   );
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the menu inside
     <div class="menu" ref={root} onKeyDown={onKeyDown}>
-      <button type="button" class="quiet dots" aria-haspopup="menu" aria-expanded={open} aria-label={t.configs.menu(configs[index].name)} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        class="quiet dots"
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-label={t.configs.menu(configs[index].name)}
+        onClick={() => setOpen(!open)}
+      >
         ⋯
       </button>
       {open && (
         <div role="menu" class="menu-items">
           {item(t.configs.rename, onRename)}
-          {item(t.configs.duplicate, () => update(duplicateConfig(state.value, index), 'duplicate'), configs.length >= MAX_CONFIGS)}
+          {item(
+            t.configs.duplicate,
+            () => update(duplicateConfig(state.value, index), 'duplicate'),
+            configs.length >= MAX_CONFIGS,
+          )}
           {item(t.configs.remove, () => update(removeConfig(state.value, index), 'remove'), configs.length <= 1)}
         </div>
       )}
@@ -197,10 +228,20 @@ export function ConfigActions() {
       <button type="button" class="button small" onClick={() => setRenaming(true)}>
         {t.configs.rename}
       </button>
-      <button type="button" class="button small" disabled={configs.length >= MAX_CONFIGS} onClick={() => update(duplicateConfig(state.value, selected), 'duplicate')}>
+      <button
+        type="button"
+        class="button small"
+        disabled={configs.length >= MAX_CONFIGS}
+        onClick={() => update(duplicateConfig(state.value, selected), 'duplicate')}
+      >
         {t.configs.duplicate}
       </button>
-      <button type="button" class="button small" disabled={configs.length <= 1} onClick={() => update(removeConfig(state.value, selected), 'remove')}>
+      <button
+        type="button"
+        class="button small"
+        disabled={configs.length <= 1}
+        onClick={() => update(removeConfig(state.value, selected), 'remove')}
+      >
         {t.configs.remove}
       </button>
     </div>

@@ -1,7 +1,7 @@
 // Small controls that panels share.
 import { state, text } from '../session.js';
-import { TypedNumber } from './field.jsx';
 import { Letter } from './configs.jsx';
+import { TypedNumber } from './field.jsx';
 
 /** One choice of a few, as radio buttons in one bar. */
 export function Segmented({ label, name, options, value, onChange }) {
@@ -11,7 +11,14 @@ export function Segmented({ label, name, options, value, onChange }) {
       <span>
         {options.map(({ id, text: label, disabled, title }) => (
           <label key={id} title={title} class={disabled ? 'disabled' : ''}>
-            <input type="radio" name={name} value={id} checked={id === value} disabled={disabled} onChange={() => onChange(id)} />
+            <input
+              type="radio"
+              name={name}
+              value={id}
+              checked={id === value}
+              disabled={disabled}
+              onChange={() => onChange(id)}
+            />
             <span>{label}</span>
           </label>
         ))}
@@ -34,7 +41,15 @@ export function LabelledNumber({ id, label, value, min, max, integer, onChange, 
       <label for={id}>{label}</label>
       {slider ? (
         <>
-          <input type="range" id={id} min={0} max={100} value={slider.to(value)} aria-valuetext={String(value)} onInput={(event) => onChange(slider.from(event.target.valueAsNumber))} />
+          <input
+            type="range"
+            id={id}
+            min={0}
+            max={100}
+            value={slider.to(value)}
+            aria-valuetext={String(value)}
+            onInput={(event) => onChange(slider.from(event.target.valueAsNumber))}
+          />
           <TypedNumber label={t.inspector.typed(label)} value={String(value)} onCommit={commit} />
         </>
       ) : (

@@ -37,12 +37,29 @@ export function Field({ field, index, values, resolved, differs, error }) {
     update(editField(state.value, index, field.name, next), `${index} ${field.name}`);
   };
   const message = typed ? t.fieldErrors[typed.error](typed.detail ?? {}) : error;
-  const control = { field, id, name, value, resolved, fixed, edit, index, onError: setTyped, describedBy: `${id}-help ${message ? `${id}-error` : ''}` };
+  const control = {
+    field,
+    id,
+    name,
+    value,
+    resolved,
+    fixed,
+    edit,
+    index,
+    onError: setTyped,
+    describedBy: `${id}-help ${message ? `${id}-error` : ''}`,
+  };
   return (
     <div class={`field ${differs ? 'differs' : ''} ${fixed ? 'fixed' : ''} ${message ? 'wrong' : ''}`}>
       <span class="field-label">
         <label for={id}>{name}</label>
-        <button type="button" class="ask" aria-expanded={asked} aria-label={t.inspector.help(name)} onClick={() => setAsked(!asked)}>
+        <button
+          type="button"
+          class="ask"
+          aria-expanded={asked}
+          aria-label={t.inspector.help(name)}
+          onClick={() => setAsked(!asked)}
+        >
           ?
         </button>
         {differs && (
@@ -51,9 +68,21 @@ export function Field({ field, index, values, resolved, differs, error }) {
           </abbr>
         )}
       </span>
-      {field.options ? <Select {...control} /> : field.type === 'bool' ? <Switch {...control} /> : <NumberControl {...control} />}
+      {field.options ? (
+        <Select {...control} />
+      ) : field.type === 'bool' ? (
+        <Switch {...control} />
+      ) : (
+        <NumberControl {...control} />
+      )}
       {changed && !fixed ? (
-        <button type="button" class="reset" aria-label={t.inspector.reset(name)} title={t.inspector.reset(name)} onClick={() => edit(undefined)}>
+        <button
+          type="button"
+          class="reset"
+          aria-label={t.inspector.reset(name)}
+          title={t.inspector.reset(name)}
+          onClick={() => edit(undefined)}
+        >
           <svg viewBox="0 0 16 16" aria-hidden="true">
             <path d="M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3" />
           </svg>
@@ -108,7 +137,16 @@ function Switch({ id, value, fixed, edit, describedBy }) {
   const t = text.value;
   return (
     <span class="control">
-      <button type="button" class="switch" role="switch" id={id} aria-checked={value === true} disabled={fixed} aria-describedby={describedBy} onClick={() => edit(!value)}>
+      <button
+        type="button"
+        class="switch"
+        role="switch"
+        id={id}
+        aria-checked={value === true}
+        disabled={fixed}
+        aria-describedby={describedBy}
+        onClick={() => edit(!value)}
+      >
         <span class="knob" aria-hidden="true" />
         <span class="switch-text">{value ? t.inspector.on : t.inspector.off}</span>
       </button>
@@ -156,7 +194,7 @@ function NumberControl({ field, id, name, value, resolved, fixed, edit, onError,
 /** A text field that hands over what was typed on Enter and on leaving; Escape gives it up. */
 export function TypedNumber({ label, value, placeholder, disabled, describedBy, onCommit, id }) {
   const [draft, setDraft] = useState(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a value that changes elsewhere replaces the draft
+  // A value that changes elsewhere replaces the draft.
   useEffect(() => setDraft(null), [value]);
   const commit = () => {
     if (draft === null || draft === value) return;

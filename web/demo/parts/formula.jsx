@@ -13,7 +13,9 @@ export function formulaOf(values, { placements, norms, activations }) {
   const activation = find(activations, values.activation);
   const inner = values.bias ? (matrix, bias, of) => `${matrix} ${of} + ${bias}` : (matrix, _, of) => `${matrix} ${of}`;
   const up = inner('W_1', 'b_1', 'x');
-  const hidden = values.gated ? `\\bigl(\\varphi(${inner('W_g', 'b_g', 'x')}) \\odot (${up})\\bigr)` : `\\varphi(${up})`;
+  const hidden = values.gated
+    ? `\\bigl(\\varphi(${inner('W_g', 'b_g', 'x')}) \\odot (${up})\\bigr)`
+    : `\\varphi(${up})`;
   const lines = [
     `y = ${values.residual ? placement : withoutStream(placement)}`,
     `\\mathrm{F}(x) = ${inner('W_2', 'b_2', `\\,${hidden}`)}`,

@@ -1,6 +1,6 @@
 // Where the numbers come from: seeded, or a file. Errors about the file stand here.
 import { useRef } from 'preact/hooks';
-import { file, fileError, openFile, dropFile, set, state, text } from '../session.js';
+import { dropFile, file, fileError, openFile, set, state, text } from '../session.js';
 import { LabelledNumber } from './controls.jsx';
 
 const MAX_ROWS = 4096;
@@ -39,14 +39,51 @@ export function InputControl() {
           </span>
         ) : (
           <>
-            <LabelledNumber id="rows" label={t.input.rows} value={rows} min={1} max={65536} integer slider={rowsSlider} onChange={(value) => set({ rows: value }, 'rows')} />
-            <LabelledNumber id="input-mean" label={t.input.mean} value={inputMean} min={-1e6} max={1e6} onChange={(value) => set({ inputMean: value }, 'mean')} />
-            <LabelledNumber id="input-std" label={t.input.std} value={inputStd} min={0} max={1e6} onChange={(value) => set({ inputStd: value }, 'std')} />
+            <LabelledNumber
+              id="rows"
+              label={t.input.rows}
+              value={rows}
+              min={1}
+              max={65536}
+              integer
+              slider={rowsSlider}
+              onChange={(value) => set({ rows: value }, 'rows')}
+            />
+            <LabelledNumber
+              id="input-mean"
+              label={t.input.mean}
+              value={inputMean}
+              min={-1e6}
+              max={1e6}
+              onChange={(value) => set({ inputMean: value }, 'mean')}
+            />
+            <LabelledNumber
+              id="input-std"
+              label={t.input.std}
+              value={inputStd}
+              min={0}
+              max={1e6}
+              onChange={(value) => set({ inputStd: value }, 'std')}
+            />
           </>
         )}
         <span class="labelled">
-          <LabelledNumber id="seed" label={t.input.seed} value={seed} min={0} max={0xffffffff} integer onChange={(value) => set({ seed: value }, 'seed')} />
-          <button type="button" class="quiet icon" aria-label={t.input.newSeed} title={t.input.newSeed} onClick={() => set({ seed: (seed + 1) % 0x100000000 }, 'seed')}>
+          <LabelledNumber
+            id="seed"
+            label={t.input.seed}
+            value={seed}
+            min={0}
+            max={0xffffffff}
+            integer
+            onChange={(value) => set({ seed: value }, 'seed')}
+          />
+          <button
+            type="button"
+            class="quiet icon"
+            aria-label={t.input.newSeed}
+            title={t.input.newSeed}
+            onClick={() => set({ seed: (seed + 1) % 0x100000000 }, 'seed')}
+          >
             <svg viewBox="0 0 16 16" aria-hidden="true">
               <path d="M13 6.5A5.3 5.3 0 0 0 3.5 5M3 9.5A5.3 5.3 0 0 0 12.5 11M3.5 2v3h3M12.5 14v-3h-3" />
             </svg>
@@ -55,7 +92,15 @@ export function InputControl() {
         <button type="button" class="button small" title={t.input.hint} onClick={() => picker.current.click()}>
           {t.input.choose}
         </button>
-        <input ref={picker} class="visually-hidden" type="file" accept=".npy,.json,.csv,.tsv,.txt" tabIndex={-1} aria-label={t.input.choose} onChange={choose} />
+        <input
+          ref={picker}
+          class="visually-hidden"
+          type="file"
+          accept=".npy,.json,.csv,.tsv,.txt"
+          tabIndex={-1}
+          aria-label={t.input.choose}
+          onChange={choose}
+        />
       </div>
       {error && (
         <p class="error-text" id="input-error" role="alert">

@@ -38,7 +38,11 @@ export function Inspector({ onEdit, withActions }) {
       <WeightsField index={selected} config={config} seeded={entry?.result?.seeded} />
       {configs.length > 1 && (
         <label class="check">
-          <input type="checkbox" checked={onlyDifferent} onChange={(event) => set({ onlyDifferent: event.target.checked })} />
+          <input
+            type="checkbox"
+            checked={onlyDifferent}
+            onChange={(event) => set({ onlyDifferent: event.target.checked })}
+          />
           {t.configs.onlyDifferent}
         </label>
       )}
@@ -123,7 +127,11 @@ function PresetField({ index, config }) {
         {changed > 0 && (
           <>
             {t.inspector.presetModified(changed)}.{' '}
-            <button type="button" class="link" onClick={() => update(editConfig(state.value, index, { values: {} }), 'reset all')}>
+            <button
+              type="button"
+              class="link"
+              onClick={() => update(editConfig(state.value, index, { values: {} }), 'reset all')}
+            >
               {t.inspector.resetAll}
             </button>
           </>
@@ -134,7 +142,8 @@ function PresetField({ index, config }) {
 }
 
 /** What a preset leaves out, as one phrase. */
-export const omitsText = (omits) => omits.map((key) => text.value.omits[key]).join(language.value === 'zh' ? '、' : ', ');
+export const omitsText = (omits) =>
+  omits.map((key) => text.value.omits[key]).join(language.value === 'zh' ? '、' : ', ');
 
 function WeightsField({ index, config, seeded }) {
   const t = text.value;
@@ -162,7 +171,8 @@ function WeightsField({ index, config, seeded }) {
       </span>
       {trained && (
         <p class="note">
-          {t.dialog.leavesOut} {omitsText(trained.omits)}. {seeded?.length > 0 && t.inspector.seededToo(seeded.join(', '))}
+          {t.dialog.leavesOut} {omitsText(trained.omits)}.{' '}
+          {seeded?.length > 0 && t.inspector.seededToo(seeded.join(', '))}
         </p>
       )}
     </div>

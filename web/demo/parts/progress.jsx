@@ -11,7 +11,14 @@ export function RunBar() {
   const { took, step, done, total } = useRun();
   if (took < BAR_AFTER) return null;
   return (
-    <div class="progress-bar" role="progressbar" aria-label={t.run[step]} aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
+    <div
+      class="progress-bar"
+      role="progressbar"
+      aria-label={t.run[step]}
+      aria-valuemin={0}
+      aria-valuemax={total}
+      aria-valuenow={done}
+    >
       <span style={{ transform: `scaleX(${total > 0 ? done / total : 0})` }} />
     </div>
   );

@@ -37,7 +37,12 @@ export function TopBar({ narrow }) {
           onClick={() => set({ theme: THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] })}
         >
           <circle cx="8" cy="8" r="5.5" />
-          {theme !== 'light' && <path class="solid" d={theme === 'dark' ? 'M8 2.5a5.5 5.5 0 0 1 0 11 5.5 5.5 0 0 1 0-11z' : 'M8 2.5a5.5 5.5 0 0 1 0 11z'} />}
+          {theme !== 'light' && (
+            <path
+              class="solid"
+              d={theme === 'dark' ? 'M8 2.5a5.5 5.5 0 0 1 0 11 5.5 5.5 0 0 1 0-11z' : 'M8 2.5a5.5 5.5 0 0 1 0 11z'}
+            />
+          )}
         </IconButton>
       </nav>
     </header>
@@ -76,7 +81,11 @@ function CopyLink({ narrow }) {
   if (narrow) {
     return (
       <IconButton label={copied ? t.top.copied : t.top.copyLink} onClick={copy}>
-        {copied ? <path d="m3 8.5 3.2 3.2L13 5" /> : <path d="M7 9a2.5 2.5 0 0 0 3.6 0l2-2A2.5 2.5 0 0 0 9 3.4l-.8.8M9 7a2.5 2.5 0 0 0-3.6 0l-2 2A2.5 2.5 0 0 0 7 12.6l.8-.8" />}
+        {copied ? (
+          <path d="m3 8.5 3.2 3.2L13 5" />
+        ) : (
+          <path d="M7 9a2.5 2.5 0 0 0 3.6 0l2-2A2.5 2.5 0 0 0 9 3.4l-.8.8M9 7a2.5 2.5 0 0 0-3.6 0l-2 2A2.5 2.5 0 0 0 7 12.6l.8-.8" />
+        )}
       </IconButton>
     );
   }

@@ -26,18 +26,37 @@ function steps(values) {
   const { placement, norm: kind, gated } = values;
   const ff = values.d_ff ?? 4 * values.d_model;
   const w = widths(values);
-  const norm = (subscript = '') => ({ shape: 'box', field: 'norm', label: `${normName(kind)}${subscript}`, width: w.model });
+  const norm = (subscript = '') => ({
+    shape: 'box',
+    field: 'norm',
+    label: `${normName(kind)}${subscript}`,
+    width: w.model,
+  });
   const hasNorm = kind !== 'none';
   const branch = [];
   const stream = [];
-  if (hasNorm && ['pre', 'peri', 'lns', 'layer_scale'].includes(placement)) branch.push(norm(placement === 'peri' ? ' 1' : ''));
+  if (hasNorm && ['pre', 'peri', 'lns', 'layer_scale'].includes(placement))
+    branch.push(norm(placement === 'peri' ? ' 1' : ''));
   if (placement === 'lns') branch.push({ shape: 'scale', field: 'layer', label: `÷ √${values.layer}` });
-  if (gated) branch.push({ shape: 'gates', w, sizes: `${values.d_model}→${ff}`, activation: activationName(values.activation) });
+  if (gated)
+    branch.push({ shape: 'gates', w, sizes: `${values.d_model}→${ff}`, activation: activationName(values.activation) });
   else {
-    branch.push({ shape: 'trapezoid', field: 'd_ff', label: `${t.wiring.up} ${values.d_model}→${ff}`, below: w.model, above: w.hidden });
+    branch.push({
+      shape: 'trapezoid',
+      field: 'd_ff',
+      label: `${t.wiring.up} ${values.d_model}→${ff}`,
+      below: w.model,
+      above: w.hidden,
+    });
     branch.push({ shape: 'box', field: 'activation', label: activationName(values.activation), width: w.hidden });
   }
-  branch.push({ shape: 'trapezoid', field: 'd_ff', label: `${t.wiring.down} ${ff}→${values.d_model}`, below: w.hidden, above: w.model });
+  branch.push({
+    shape: 'trapezoid',
+    field: 'd_ff',
+    label: `${t.wiring.down} ${ff}→${values.d_model}`,
+    below: w.hidden,
+    above: w.model,
+  });
   if (hasNorm && placement === 'peri') branch.push(norm(' 2'));
   if (hasNorm && placement === 'output') branch.push(norm());
   const alpha = short(values.alpha ?? automatic('alpha', values, catalog.value));
@@ -78,7 +97,13 @@ export function Wiring({ values, stages, name, onEdit, compact }) {
   const whole = `${t.wiring.stream}, ${change}`;
   const vertical = change ? (textWidth(whole) < leave - join + 60 ? whole : change) : t.wiring.stream;
   return (
-    <svg class={`wiring ${compact ? 'compact' : ''}`} viewBox={`0 0 ${WIDTH} ${height}`} role="group" aria-label={`${t.wiring.drawing(name)}: ${y}`}>
+    // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset
+    <svg
+      class={`wiring ${compact ? 'compact' : ''}`}
+      viewBox={`0 0 ${WIDTH} ${height}`}
+      role="group"
+      aria-label={`${t.wiring.drawing(name)}: ${y}`}
+    >
       {residual ? (
         <path class="stream" d={`M${STREAM} ${height - 4}V${top}`} />
       ) : (
@@ -93,7 +118,14 @@ export function Wiring({ values, stages, name, onEdit, compact }) {
       {stream.map((step, i) => (
         <Step key={`s${i}`} step={step} x={STREAM} y={top + GAP - 2} onEdit={onEdit} />
       ))}
-      {alpha !== null && residual && <Step step={{ shape: 'scale', field: 'alpha', label: `× α = ${alpha}` }} x={STREAM} y={join + 22} onEdit={onEdit} />}
+      {alpha !== null && residual && (
+        <Step
+          step={{ shape: 'scale', field: 'alpha', label: `× α = ${alpha}` }}
+          x={STREAM}
+          y={join + 22}
+          onEdit={onEdit}
+        />
+      )}
       {residual && <Sum x={STREAM} y={join} onEdit={onEdit} />}
       <text class="annotation" x={STREAM + 14} y={top - 5}>
         {y}
@@ -124,7 +156,14 @@ function Node({ field, label, onEdit, children }) {
   };
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no button element
-    <g class="node" role="button" tabIndex={0} aria-label={`${label}, ${t.wiring.edit}`} onClick={act} onKeyDown={onKeyDown}>
+    <g
+      class="node"
+      role="button"
+      tabIndex={0}
+      aria-label={`${label}, ${t.wiring.edit}`}
+      onClick={act}
+      onKeyDown={onKeyDown}
+    >
       {children}
     </g>
   );
@@ -138,7 +177,10 @@ function Step({ step, x, y, onEdit }) {
     const { below, above } = step;
     return (
       <Node {...{ field, label, onEdit }}>
-        <path class="box" d={`M${x - above / 2} ${y}H${x + above / 2}L${x + below / 2} ${y + size}H${x - below / 2}Z`} />
+        <path
+          class="box"
+          d={`M${x - above / 2} ${y}H${x + above / 2}L${x + below / 2} ${y + size}H${x - below / 2}Z`}
+        />
         <Label x={x} y={y + size / 2}>
           {label}
         </Label>
@@ -148,7 +190,14 @@ function Step({ step, x, y, onEdit }) {
   const width = shape === 'scale' ? textWidth(label) : Math.max(step.width, textWidth(label));
   return (
     <Node {...{ field, label, onEdit }}>
-      <rect class={shape === 'scale' ? 'box scale' : 'box'} x={x - width / 2} y={y} width={width} height={size} rx={shape === 'scale' ? 9 : 3} />
+      <rect
+        class={shape === 'scale' ? 'box scale' : 'box'}
+        x={x - width / 2}
+        y={y}
+        width={width}
+        height={size}
+        rx={shape === 'scale' ? 9 : 3}
+      />
       <Label x={x} y={y + size / 2}>
         {label}
       </Label>
@@ -177,11 +226,21 @@ function Gates({ step, x, y, onEdit }) {
   return (
     <>
       <rect class="mask" x={x - 4} y={y + 8} width="8" height={heightOf(step) - 8} />
-      <path class="branch" d={`M${x} ${y + heightOf(step) + 2}V${low + BOX + 5}M${left} ${low + BOX}v5H${right}v-5M${left} ${low}V${y + 6}H${x - 8}M${right} ${low}V${y + 6}H${x + 8}`} />
+      <path
+        class="branch"
+        d={`M${x} ${y + heightOf(step) + 2}V${low + BOX + 5}M${left} ${low + BOX}v5H${right}v-5M${left} ${low}V${y + 6}H${x - 8}M${right} ${low}V${y + 6}H${x + 8}`}
+      />
       {lane(left, t.wiring.gate)}
       {lane(right, t.wiring.up)}
       <Node field="activation" label={activation} onEdit={onEdit}>
-        <rect class="box" x={left - Math.max(half, textWidth(activation)) / 2} y={high} width={Math.max(half, textWidth(activation))} height={BOX - 4} rx="3" />
+        <rect
+          class="box"
+          x={left - Math.max(half, textWidth(activation)) / 2}
+          y={high}
+          width={Math.max(half, textWidth(activation))}
+          height={BOX - 4}
+          rx="3"
+        />
         <Label x={left} y={high + BOX / 2 - 2}>
           {activation}
         </Label>

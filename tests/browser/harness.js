@@ -1,0 +1,97 @@
+// What the browser tests have in common: Chromium, a static server under a path of its own, and a page that notes every
+// console error and every request to another host.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const executablePath = '/usr/bin/chromium';
+/** The `skip` option of a test that needs the browser. */
+export const skip = !existsSync(executablePath) && `${executablePath} is not there (Debian: apt-get install chromium)`;
+if (skip && process.env.CI === 'true') throw new Error(`CI needs the browser: ${skip}`);
+
+const args = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export const launch = () => chromium.launch({ executablePath, args });
+
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.wasm': 'application/wasm',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+/**
+ * A plain static server on 127.0.0.1.
+ * @param {Record<string, string>} folders address prefix → folder
+ * @param {Record<string, string>} [texts] address → HTML or JavaScript
+ */
+export async function serve(folders, texts = {}) {
+  const server = createServer(async (request, response) => {
+    const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+    try {
+      response.setHeader(
+        'content-type',
+        types[extname(path)] ?? (path.endsWith('/') ? types['.html'] : 'application/octet-stream'),
+      );
+      if (path in texts) return response.end(texts[path]);
+      const prefix = Object.keys(folders).find((candidate) => path.startsWith(candidate));
+      const file = normalize(path.slice(prefix.length));
+      assert.ok(!file.startsWith('..'));
+      response.end(await readFile(join(folders[prefix], path.endsWith('/') ? join(file, 'index.html') : file)));
+    } catch {
+      response.statusCode = 404;
+      response.end('not found');
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${server.address().port}`,
+    close: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A page of its own whose faults are noted; `finish` closes it and fails if there were any. */
+export async function openPage(browser, origin, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US', ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const faults = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error}`));
+  page.on('requestfailed', (request) => faults.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+  context.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) faults.push(`another host: ${url}`);
+  });
+  return {
+    page,
+    faults,
+    async finish() {
+      await context.close();
+      assert.deepEqual(faults, []);
+    },
+  };
+}

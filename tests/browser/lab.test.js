@@ -1,0 +1,474 @@
+// Block Lab in Chromium, from the built site under a path of its own: what it computes against the package in Node, every
+// control, files, errors, languages, themes, widths. Each page fails on a console error and on a request to another host.
+// Screenshots go to dist/screenshots; with ADDNORM_SCREENSHOT=1 the README's is made anew.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { seededNormal } from '../../web/demo/numbers.js';
+import { launch, openPage, root, serve, skip } from './harness.js';
+
+const shots = join(root, 'dist/screenshots');
+let server;
+let browser;
+let site;
+
+before(async () => {
+  if (skip) return;
+  const { build } = await import('vite');
+  await build({ configFile: join(root, 'web/vite.config.js'), logLevel: 'warn' });
+  server = await serve({ '/some/path/': join(root, 'dist/site') });
+  site = `${server.origin}/some/path/`;
+  browser = await launch();
+  mkdirSync(shots, { recursive: true });
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function lab(hash = '', options = {}) {
+  const opened = await openPage(browser, server.origin, options);
+  await opened.page.goto(`${site}${hash && `#${hash}`}`);
+  return opened;
+}
+
+const PANEL = '#panel';
+/** Waits until nothing is computed and every row of the statistics is there. */
+async function settled(page) {
+  await page.waitForSelector(`${PANEL}[aria-busy="false"] tbody tr`);
+  await page.waitForFunction(() => !document.querySelector('#panel tbody')?.textContent.includes('…'));
+}
+/** The cells of the first table, as text. */
+const rowsOf = (page) =>
+  page.$$eval(`${PANEL} .table-box tbody >> nth=0`, ([body]) =>
+    [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
+  );
+const toNumber = (text) => Number(text.replaceAll('−', '-').replaceAll('\u202f', ''));
+/** Three significant digits were shown; what is zero but for rounding may be anything as small. */
+function near(shown, expected, what, zero = 1e-6) {
+  const got = toNumber(shown);
+  assert.ok(
+    Math.abs(got - expected) <= 0.006 * Math.abs(expected) + zero,
+    `${what}: shown ${shown}, expected ${expected}`,
+  );
+}
+
+// The package in Node, with statistics of this test's own.
+async function inNode(fields, { rows, seed, data, weights }) {
+  const { load } = await import('../../dist/lib/index.js');
+  const an = await load();
+  const block = an.block(fields, { seed });
+  for (const [name, values] of Object.entries(weights ?? {})) block.parameters[name].set(values);
+  const x = data ?? seededNormal(seed, rows * fields.d_model, 0, 1);
+  const y = block.forward({ data: x, shape: [1, rows, fields.d_model] });
+  const mean = y.reduce((sum, value) => sum + value / y.length, 0);
+  const std = Math.sqrt(y.reduce((sum, value) => sum + (value - mean) ** 2 / y.length, 0));
+  an.dispose();
+  return { mean, std, min: Math.min(...y), max: Math.max(...y) };
+}
+
+function compare(cells, { mean, std, min, max }, what) {
+  near(cells[2], mean, `${what} mean`);
+  near(cells[3], std, `${what} std`);
+  near(cells[4], min, `${what} min`);
+  near(cells[5], max, `${what} max`);
+}
+
+const small = { d_model: 128, d_ff: 512, init: 'xavier_normal' };
+
+test('a first visit compares two configurations, with the figures that Node gives', { skip }, async () => {
+  const { page, finish } = await lab();
+  await settled(page);
+  const rows = await rowsOf(page);
+  assert.equal(rows.length, 2);
+  compare(rows[0], await inNode({ ...small, placement: 'post' }, { rows: 256, seed: 7 }), 'A');
+  compare(rows[1], await inNode({ ...small, placement: 'pre' }, { rows: 256, seed: 7 }), 'B');
+  for (const row of rows) assert.match(row[row.length - 1], /^[\d.]+ ± [\d.]+\u202f[mµ]s$/, 'time with its spread');
+  assert.ok((await page.$$('.plot canvas')).length >= 2, 'two charts are drawn');
+  assert.ok((await page.$$('math')).length >= 3, 'formulas are MathML');
+  assert.match(await page.textContent('.status-bar'), /relaxed SIMD.*FLOP\/s.*wasm memory.*seed 7/s);
+  await page.screenshot({ path: join(shots, 'forward.png') });
+  await finish();
+});
+
+test('a preset is added, a field edited, all of it undone and redone', { skip }, async () => {
+  const { page, finish } = await lab('rows=16');
+  await settled(page);
+  await page.click('text=Add a configuration');
+  await page.screenshot({ path: join(shots, 'add.png') });
+  await page.fill('dialog input[type=search]', 'smol');
+  await page.click('dialog li button:has-text("SmolLM2-135M")');
+  await settled(page);
+  const llama = { activation: 'silu', gated: true, bias: false, norm: 'rms_norm', placement: 'pre', init: 'normal' };
+  const smol = { ...llama, d_model: 576, d_ff: 1536, eps: 1e-5, init_std: 0.0416667 };
+  compare((await rowsOf(page))[2], await inNode(smol, { rows: 16, seed: 7 }), 'SmolLM2');
+
+  await page.selectOption('#field-activation', 'relu');
+  await settled(page);
+  compare((await rowsOf(page))[2], await inNode({ ...smol, activation: 'relu' }, { rows: 16, seed: 7 }), 'edited');
+  assert.match(page.url(), /c=SmolLM2-135M,preset:smollm2_135m,activation:relu/);
+  assert.ok(await page.isVisible('.field.differs .not-a'), 'what differs from A is marked');
+  await page.screenshot({ path: join(shots, 'inspector.png') });
+
+  const typed = page.locator('.field:has(#field-d_ff) .typed');
+  await typed.fill('1.5');
+  await typed.press('Enter');
+  assert.match(await page.textContent('#field-d_ff-error'), /whole number/);
+  assert.doesNotMatch(page.url(), /d_ff/);
+  await typed.fill('512');
+  await typed.press('Enter');
+  await page.waitForFunction(() => location.hash.includes('d_ff:512'));
+  await page.click('.field:has(#field-d_ff) button.reset');
+  await page.waitForFunction(() => !location.hash.includes('d_ff'));
+
+  const slider = page.locator('#field-d_ff');
+  await slider.focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction(() => /d_ff:\d+/.test(location.hash));
+
+  for (let i = 0; i < 6; i++) if (await page.isEnabled('[aria-label=Undo]')) await page.click('[aria-label=Undo]');
+  await page.waitForFunction(() => !location.hash.includes('SmolLM2'));
+  await page.click('[aria-label=Redo]');
+  await page.waitForFunction(() => location.hash.includes('SmolLM2'));
+  await finish();
+});
+
+test('rename, duplicate and remove by the menu, with the keyboard', { skip }, async () => {
+  const { page, finish } = await lab('rows=4');
+  await settled(page);
+  await page.focus('.config-card >> nth=0 >> .dots');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter'); // the first entry: rename
+  await page.keyboard.type('Été 块 & co, x:1');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.config-card >> text=Été 块 & co, x:1');
+  await page.focus('.config-card >> nth=0 >> .dots');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.config-card >> nth=2');
+  assert.match(await page.textContent('.config-card >> nth=2'), /x:1 2/);
+  await page.focus('.config-card >> nth=2 >> .dots');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelectorAll('.config-card').length === 2);
+  await finish();
+});
+
+test('the link restores the state', { skip }, async () => {
+  const hash =
+    'c=One,preset:t5_base,eps:0.001&c=Two,d_model:96,norm:dyt,residual:off&rows=12&seed=99&signal=branch&log=on&lang=en&theme=dark';
+  const { page, finish } = await lab(hash);
+  await settled(page);
+  assert.equal(new URL(page.url()).hash.slice(1).split('&').sort().join('&'), hash.split('&').sort().join('&'));
+  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  assert.ok(await page.isChecked('input[name=signal][value=branch]'));
+  assert.equal(await page.inputValue('#seed'), '99');
+  assert.equal(await page.inputValue('#field-norm'), 'dyt');
+  assert.equal(await page.getAttribute('#field-residual', 'aria-checked'), 'false');
+  const rows = await rowsOf(page);
+  compare(rows[1], await inNode({ d_model: 96, norm: 'dyt', residual: false }, { rows: 12, seed: 99 }), 'Two');
+  await page.evaluate(() => {
+    location.hash = '#c=Pasted,d_model:32&rows=3';
+  });
+  await page.waitForSelector('.config-card >> text=Pasted');
+  await finish();
+});
+
+test('language and theme', { skip }, async () => {
+  const { page, finish } = await lab('rows=16');
+  await settled(page);
+  await page.click('text=中文');
+  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
+  assert.equal(await page.textContent('[role=tab][aria-selected=true]'), '前向');
+  assert.match(await page.textContent('.inspector'), /残差连接[\s\S]*前馈网络[\s\S]*激活函数/);
+  await page.screenshot({ path: join(shots, 'forward-zh.png') });
+  await page.click('text=English');
+  await page.click('[aria-label^="Theme"]');
+  await page.click('[aria-label^="Theme"]');
+  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  await settled(page);
+  await page.screenshot({ path: join(shots, 'forward-dark.png') });
+  await finish();
+});
+
+test('the browser’s language and colour scheme are taken up', { skip }, async () => {
+  const { page, finish } = await lab('', { locale: 'zh-CN', colorScheme: 'dark' });
+  await settled(page);
+  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
+  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  await finish();
+});
+
+// ---- Files
+
+function npy(shape, data, descr = '<f4') {
+  const text = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${shape.join(', ')},), }`;
+  const header = Buffer.alloc(10 + Math.ceil((text.length + 11) / 64) * 64 - 10, ' ');
+  header.write('\x93NUMPY\x01\0', 'latin1');
+  header.writeUInt16LE(header.length - 10, 8);
+  header.write(text, 10);
+  header.write('\n', header.length - 1);
+  return Buffer.concat([header, Buffer.from(data.buffer)]);
+}
+const choose = (page, name, buffer) =>
+  page.setInputFiles('input[type=file]', { name, mimeType: 'application/octet-stream', buffer });
+
+test('a file of numbers is the input; one that is not says why and changes nothing', { skip }, async () => {
+  const { page, finish } = await lab();
+  await settled(page);
+  const data = Float32Array.from({ length: 5 * 128 }, (_, i) => Math.fround(3 * Math.sin(i)));
+  await choose(page, 'good.npy', npy([5, 128], data));
+  await page.waitForSelector('.file-chip >> text=5 × 128');
+  await settled(page);
+  const expected = await inNode({ ...small, placement: 'pre' }, { rows: 5, seed: 7, data });
+  compare((await rowsOf(page))[1], expected, 'file');
+  await page.screenshot({ path: join(shots, 'file.png') });
+
+  for (const [name, content, message] of [
+    ['double.npy', npy([5, 128], data, '<f8'), /dtype is <f8.*float32/],
+    ['narrow.json', Buffer.from(JSON.stringify([[1, 2, 3]])), /last axis has 3 .*d_model is 128/],
+    ['ragged.csv', Buffer.from('1,2\n3'), /line 2/],
+    ['cut.npy', npy([5, 128], data).subarray(0, 900), /cut off/],
+  ]) {
+    await choose(page, name, content);
+    await page.waitForSelector(`#input-error >> text=${name}`);
+    assert.match(await page.textContent('#input-error'), message);
+    compare((await rowsOf(page))[1], expected, `after ${name}`);
+  }
+  await page.screenshot({ path: join(shots, 'file-error.png') });
+
+  await page.click('[aria-label="Remove the file"]');
+  await settled(page);
+  compare(
+    (await rowsOf(page))[1],
+    await inNode({ ...small, placement: 'pre' }, { rows: 256, seed: 7 }),
+    'seeded again',
+  );
+  assert.equal(await page.$('#input-error'), null);
+  await finish();
+});
+
+test('a dropped file is taken; NaN in it is counted and named', { skip }, async () => {
+  const { page, finish } = await lab();
+  await settled(page);
+  const rows = [Array(128).fill(1), Array.from({ length: 128 }, (_, i) => i)];
+  rows[0][3] = null;
+  await page.evaluate((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], 'dropped.json'));
+    for (const type of ['dragenter', 'dragover', 'drop']) {
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }
+  }, JSON.stringify(rows));
+  await page.waitForSelector('.file-chip >> text=dropped.json');
+  await settled(page);
+  const cells = (await rowsOf(page))[0];
+  assert.ok(cells.includes('NaN 128 of 256'), cells.join(' | '));
+  await page.screenshot({ path: join(shots, 'not-finite.png') });
+  await finish();
+});
+
+// ---- Trained weights, errors, cancel
+
+test('the trained blocks run', { skip }, async () => {
+  const { page, finish } = await lab('rows=40&c=Seeded,preset:pre_norm');
+  await settled(page);
+  for (const block of [0, 1]) {
+    await page.selectOption('#weights', `ppocr_${block}`);
+    await page.waitForSelector(`.config-card >> text=PP-OCRv4 block ${block + 1}`);
+    await settled(page);
+    const file = (extension) => readFileSync(join(root, `dist/site/models/ppocrv4_rec_block${block}.${extension}`));
+    const bytes = file('bin');
+    const numbers = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+    const weights = Object.fromEntries(
+      JSON.parse(file('json')).parameters.map(({ name, shape, offset }) => [
+        name,
+        numbers.slice(offset, offset + shape.reduce((a, b) => a * b)),
+      ]),
+    );
+    const fields = { d_model: 120, d_ff: 240, activation: 'silu', norm: 'layer_norm', eps: 1e-5, placement: 'pre' };
+    compare((await rowsOf(page))[0], await inNode(fields, { rows: 40, seed: 7, weights }), `block ${block + 1}`);
+    assert.ok(await page.isDisabled('#field-d_model'), 'its sizes are fixed');
+    assert.ok(await page.isEnabled('#field-placement'));
+  }
+  await page.screenshot({ path: join(shots, 'trained.png') });
+  await finish();
+});
+
+test('an error stands at its configuration and its control, the others run', { skip }, async () => {
+  const { page, finish } = await lab(
+    'rows=8&c=Good,preset:pre_norm&c=Groups,preset:pre_norm,norm:group_norm,groups:5&c=Huge,d_model:65536,d_ff:65536',
+  );
+  await settled(page);
+  const rows = await rowsOf(page);
+  compare(rows[0], await inNode({ ...small, placement: 'pre' }, { rows: 8, seed: 7 }), 'the good one');
+  assert.match(await page.textContent('.config-card >> nth=1'), /groups.*divides d_model.*INVALID_ARGUMENT/s);
+  assert.match(await page.textContent('.config-card >> nth=2'), /OUT_OF_MEMORY/);
+  assert.match(await page.textContent('#field-groups-error'), /divides d_model/);
+  await page.screenshot({ path: join(shots, 'errors.png') });
+  await page.click('.config-card >> nth=1 >> .config-main');
+  const typed = page.locator('.field:has(#field-groups) .typed');
+  await typed.fill('4');
+  await typed.press('Enter');
+  await page.waitForFunction(() => !document.querySelectorAll('.config-card')[1].querySelector('.config-error'));
+  await finish();
+});
+
+test('a long run shows how far it is, and can be cancelled and run again', { skip }, async () => {
+  const { page, finish } = await lab(
+    'panel=speed&rows=2000&c=A,preset:bert_base&c=B,preset:bert_base&c=C,preset:bert_base&c=D,preset:bert_base',
+  );
+  await page.waitForSelector('.run-note button');
+  await page.screenshot({ path: join(shots, 'progress.png') });
+  await page.click('.run-note button');
+  await page.waitForSelector('.run-note >> text=Cancelled.');
+  await page.waitForSelector(`${PANEL}[aria-busy="false"]`);
+  // Small again: it runs to its end.
+  await page.evaluate(() => {
+    location.hash = '#panel=speed&rows=4&c=A,preset:pre_norm';
+  });
+  await page.waitForSelector('.bar-row.scalar .bar');
+  await settled(page);
+  await finish();
+});
+
+test('speed: every variant is measured, with its spread and the cost', { skip }, async () => {
+  const { page, finish } = await lab('panel=speed&rows=32');
+  await settled(page);
+  assert.equal((await page.$$('.bars .bar')).length, 6);
+  const rows = await rowsOf(page);
+  assert.equal(rows.length, 6);
+  for (const row of rows) {
+    assert.match(row[3], /^[\d.]+ ± [\d.]+\u202f[mµ]s$/);
+    assert.match(row[6], /^9 × /);
+    assert.ok(toNumber(row[4]) > 0);
+  }
+  const cost = await page.$$eval('#panel .table-box >> nth=1', ([box]) => box.textContent);
+  assert.match(cost, /132\u202fk/, 'parameters: 2 · 128 · 512 + 512 + 128 + 2 · 128');
+  await page.screenshot({ path: join(shots, 'speed.png') });
+  await finish();
+});
+
+test('wiring: the drawing follows, a box leads to its field', { skip }, async () => {
+  const { page, finish } = await lab(
+    'panel=wiring&rows=8&c=A,preset:post_norm&c=B,preset:smollm2_135m&c=C,preset:deepnorm&c=D,preset:peri,residual:off',
+  );
+  await page.waitForSelector(`${PANEL}[aria-busy="false"] .wiring`);
+  const labels = (n) =>
+    page.$$eval(
+      `${PANEL} .wiring`,
+      (all, i) => [...all[i].querySelectorAll('.label')].map((label) => label.textContent),
+      n,
+    );
+  assert.deepEqual(await labels(0), ['up 128→512', 'GELU', 'down 512→128', 'LayerNorm']);
+  assert.deepEqual(await labels(1), ['RMSNorm', 'gate', 'up', 'SiLU', 'down 1536→576']);
+  assert.ok((await labels(2)).includes('× α = 2.21'));
+  assert.deepEqual(
+    (await labels(3)).filter((label) => label.startsWith('LayerNorm')),
+    ['LayerNorm 1', 'LayerNorm 2'],
+  );
+  assert.equal((await page.$$(`${PANEL} .stream.broken`)).length, 1, 'without residual the line is broken');
+  await page.screenshot({ path: join(shots, 'wiring.png'), fullPage: true });
+  await page.click(`${PANEL} .wiring >> nth=2 >> text=GELU`);
+  await page.waitForFunction(() => document.activeElement?.id === 'field-activation');
+  assert.ok(await page.isVisible('.config-card.selected >> text=C'));
+  await finish();
+});
+
+// ---- Access
+
+test('keyboard: tabs, charts, and a name for every control', { skip }, async () => {
+  const { page, finish } = await lab('rows=16');
+  await settled(page);
+  await page.focus('[role=tab][aria-selected=true]');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.textContent('[role=tab][aria-selected=true]'), 'Speed');
+  await page.keyboard.press('Home');
+  assert.equal(await page.textContent('[role=tab][aria-selected=true]'), 'Wiring');
+  await page.keyboard.press('ArrowRight');
+  await settled(page);
+
+  await page.focus('.plot >> nth=1');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(() =>
+    /^x: +A [\d.]+ +B [\d.]+/.test(document.querySelectorAll('.readout')[1].textContent),
+  );
+  await page.click('.chart >> nth=0 >> button:has-text("Table")');
+  assert.equal((await page.$$('.chart >> nth=0 >> tbody tr')).length, 25);
+
+  for (const panel of ['Wiring', 'Forward', 'Speed']) {
+    await page.click(`[role=tab]:has-text("${panel}")`);
+    const nameless = await page.$$eval(
+      'button, input, select, [role=button], [role=switch], svg[role], [role=img]',
+      (all) =>
+        all
+          .filter((node) => node.offsetParent !== null || node instanceof SVGElement)
+          .filter((node) => !(node.getAttribute('aria-label') || node.labels?.length || node.textContent.trim()))
+          .map((node) => node.outerHTML.slice(0, 120)),
+    );
+    assert.deepEqual(nameless, [], panel);
+    const ids = await page.$$eval('[id]', (all) => all.map(({ id }) => id));
+    assert.equal(new Set(ids).size, ids.length, 'ids are unique');
+  }
+  await finish();
+});
+
+for (const [width, height, options] of [
+  [390, 844, { locale: 'zh-CN', hasTouch: true, isMobile: true, deviceScaleFactor: 2 }],
+  [768, 1024, {}],
+  [1440, 900, {}],
+  [3840, 2160, { colorScheme: 'dark' }],
+]) {
+  test(`${width} px: nothing scrolls sideways`, { skip }, async () => {
+    const configs = ['post_norm', 'pre_norm', 'deepnorm', 'smollm2_135m', 'peri', 'dyt']
+      .map((preset) => `c=A rather long name ${preset},preset:${preset}`)
+      .join('&');
+    const { page, finish } = await lab(`rows=8&${configs}`, { viewport: { width, height }, ...options });
+    for (const panel of ['wiring', 'forward', 'speed']) {
+      await page.click(`#tab-${panel}`);
+      if (panel === 'forward') await settled(page);
+      const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(sizes[0] <= sizes[1], `${panel}: ${sizes}`);
+      const wide = await page.$$eval('#panel > *', (all) =>
+        all.filter((node) => node.getBoundingClientRect().right > innerWidth + 0.5).map((node) => node.className),
+      );
+      assert.deepEqual(wide, [], panel);
+      await page.screenshot({ path: join(shots, `${width}-${panel}.png`), fullPage: width < 900 });
+    }
+    if (width < 900) {
+      await page.click('.chip.selected');
+      await page.waitForSelector('.sheet #field-norm');
+      await page.waitForTimeout(250);
+      await page.screenshot({ path: join(shots, `${width}-sheet.png`) });
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => !document.querySelector('.sheet'));
+    }
+    await finish();
+  });
+}
+
+test('the built page allows no other host and no inline script', { skip }, async () => {
+  const html = readFileSync(join(root, 'dist/site/index.html'), 'utf8').replaceAll('&#39;', "'");
+  assert.match(
+    html,
+    /http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'/,
+  );
+  assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)/);
+  assert.doesNotMatch(html, /(src|href)="(\/|https?:)/, 'every address is relative');
+  assert.match(readFileSync(join(root, 'dist/site/NOTICE.txt'), 'utf8'), /PaddleOCR[\s\S]*Apache/);
+});
+
+if (process.env.ADDNORM_SCREENSHOT) {
+  test('the README’s screenshot', { skip }, async () => {
+    const hash = 'c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm&c=DeepNorm,preset:deepnorm&selected=1';
+    const { page, finish } = await lab(hash, { viewport: { width: 1280, height: 800 } });
+    await settled(page);
+    const path = join(root, 'docs/screenshot.png');
+    writeFileSync(path, await page.screenshot());
+    assert.ok(statSync(path).size <= 200_000, `${statSync(path).size} bytes`);
+    await finish();
+  });
+}

@@ -1,0 +1,634 @@
+// Block Lab without a browser: its state and link, the readers of input files, presets against the module's own field
+// list, the steps inside a block against the block itself, timing, figures as text, and the weights taken from PP-OCRv4.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { describe, estimate, forward, makeBlock, makeInput, measure } from '../../web/demo/compute.js';
+import * as fields from '../../web/demo/fields.js';
+import * as format from '../../web/demo/format.js';
+import { checkWidth, InputError, parseCsv, parseJson, parseNpy, parseNumbers } from '../../web/demo/input.js';
+import { histograms, medianSpread, seededNormal, summarize } from '../../web/demo/numbers.js';
+import { fieldsOf, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
+import * as state from '../../web/demo/state.js';
+import { texts } from '../../web/demo/texts/index.js';
+import { distance } from '../../web/demo/trace.js';
+import { BLOCKS, modelFile, readBlock, readTensors } from '../../web/models/extract.js';
+import { instance, readFloats, skipWithout, values, variants, worst } from './shared.js';
+
+const an = await instance('simd');
+const catalog = describe(an);
+
+// ---- State
+
+const fieldNames = catalog.fields.map(({ name }) => name);
+const anyName = fc.string({ unit: 'binary', maxLength: 60 }).map(state.cleanName);
+const anyValue = fc.oneof(
+  fc.boolean(),
+  fc.constant(null),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Object.is(value, -0)),
+  fc.constantFrom('gelu_erf', 'rms_norm', 'post', 'weight_bias', 'none'),
+);
+const anyConfig = fc.record(
+  {
+    name: anyName,
+    preset: fc.constantFrom('', ...PRESETS.map(({ id }) => id)),
+    weights: fc.constantFrom('', ...TRAINED.map(({ id }) => id)),
+    values: fc.dictionary(fc.constantFrom(...fieldNames), anyValue).map((values) => ({ ...values })),
+  },
+  { noNullPrototype: true },
+);
+const anyState = fc
+  .record(
+    {
+      panel: fc.constantFrom(...state.PANELS),
+      rows: fc.integer({ min: 1, max: 65536 }),
+      seed: fc.integer({ min: 0, max: 0xffffffff }),
+      inputMean: fc.double({ min: -1e6, max: 1e6, noNaN: true }).map((value) => value + 0),
+      inputStd: fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => value + 0),
+      signal: fc.constantFrom(...state.SIGNALS),
+      logShare: fc.boolean(),
+      variant: fc.constantFrom('auto', 'relaxed', 'simd', 'scalar'),
+      onlyDifferent: fc.boolean(),
+      selected: fc.integer({ min: 0, max: 5 }),
+      language: fc.constantFrom('auto', 'en', 'zh'),
+      theme: fc.constantFrom('auto', 'light', 'dark'),
+      sidebar: fc.boolean(),
+      configs: fc.array(anyConfig, { minLength: 1, maxLength: state.MAX_CONFIGS }),
+    },
+    { noNullPrototype: true },
+  )
+  .map((any) => ({ ...any, selected: Math.min(any.selected, any.configs.length - 1) }));
+
+test('every state survives the way through its link', () => {
+  fc.assert(
+    fc.property(anyState, (any) => {
+      const hash = state.encodeState(any);
+      assert.match(hash, /^[\x21-\x7e]*$/, 'a link is ASCII without blanks');
+      assert.deepEqual(state.decodeState(`#${hash}`), any);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('any text opens as a state that its link gives again', () => {
+  const pieces = fc.constantFrom(
+    'c=',
+    '&',
+    ',',
+    ':',
+    'rows=',
+    'seed=-1',
+    'mean=1e999',
+    '%',
+    '%zz',
+    'preset:',
+    'eps:1e-5',
+    '=',
+    'lang=zh',
+    '__proto__:1',
+    'constructor:on',
+  );
+  const text = fc.oneof(
+    fc.string(),
+    fc.array(fc.oneof(pieces, fc.string({ maxLength: 4 }))).map((parts) => parts.join('')),
+  );
+  fc.assert(
+    fc.property(text, (hash) => {
+      const once = state.decodeState(hash);
+      assert.ok(once.configs.length >= 1 && once.configs.length <= state.MAX_CONFIGS);
+      assert.ok(once.selected < once.configs.length);
+      assert.deepEqual(state.decodeState(state.encodeState(once)), once);
+      assert.equal(Object.getPrototypeOf(once.configs[0].values), Object.prototype);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the first visit has an empty link but for its configurations, and every property is in it', () => {
+  const first = state.initialState();
+  assert.equal(state.encodeState(first), 'c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm');
+  assert.deepEqual(state.decodeState(''), first);
+  assert.deepEqual(Object.keys(first).sort(), [...state.PROPS.map(({ name }) => name), 'configs'].sort());
+});
+
+test('edits leave the former state as it was', () => {
+  const first = state.initialState();
+  const frozen = structuredClone(first);
+  const edited = state.editField(first, 1, 'eps', 1e-3);
+  assert.equal(edited.configs[1].values.eps, 1e-3);
+  assert.deepEqual(state.editField(edited, 1, 'eps', undefined), first);
+  let many = first;
+  for (let i = 0; i < 9; i++) many = state.duplicateConfig(many, 0);
+  assert.equal(many.configs.length, state.MAX_CONFIGS);
+  assert.equal(new Set(many.configs.map(({ name }) => name)).size, state.MAX_CONFIGS);
+  while (many.configs.length > 1) many = state.removeConfig(many, 0);
+  assert.equal(state.removeConfig(many, 0), many, 'the last one stays');
+  assert.equal(many.selected, 0);
+  assert.deepEqual(first, frozen);
+});
+
+// ---- Input files
+
+function npy({ descr = '<f4', fortran = 'False', shape = '2, 3', version = 1, numbers = [1, 2, 3, 4, 5, 6] } = {}) {
+  const text = `{'descr': '${descr}', 'fortran_order': ${fortran}, 'shape': (${shape}), }`;
+  const start = version === 1 ? 10 : 12;
+  const header = `${text.padEnd(64 * Math.ceil((start + text.length + 1) / 64) - start - 1)}\n`;
+  const bytes = new Uint8Array(start + header.length + 4 * numbers.length);
+  bytes.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, version, 0]);
+  const view = new DataView(bytes.buffer);
+  if (version === 1) view.setUint16(8, header.length, true);
+  else view.setUint32(8, header.length, true);
+  bytes.set(new TextEncoder().encode(header), start);
+  for (const [i, value] of numbers.entries()) view.setFloat32(start + header.length + 4 * i, value, descr[0] !== '>');
+  return bytes;
+}
+
+const fails = (code) => (error) => {
+  assert.ok(error instanceof InputError, error.stack);
+  assert.equal(error.code, code);
+  for (const { inputErrors } of Object.values(texts)) assert.ok(inputErrors[code](error.detail).length > 4);
+  return true;
+};
+
+test('.npy: versions 1 to 3, both byte orders, one axis', () => {
+  for (const version of [1, 2, 3]) {
+    for (const descr of ['<f4', '>f4']) {
+      const { data, shape } = parseNpy(npy({ version, descr }));
+      assert.deepEqual([...data], [1, 2, 3, 4, 5, 6]);
+      assert.deepEqual(shape, [2, 3]);
+    }
+  }
+  assert.deepEqual(parseNpy(npy({ shape: '6,' })).shape, [6]);
+  assert.deepEqual(parseNpy(npy({ shape: '6,', fortran: 'True' })).shape, [6], 'one axis has one order');
+});
+
+test('.npy: what cannot be read says why', () => {
+  assert.throws(() => parseNpy(npy({ descr: '<f8' })), fails('NPY_DTYPE'));
+  assert.throws(() => parseNpy(npy({ descr: '|u1' })), fails('NPY_DTYPE'));
+  assert.throws(() => parseNpy(npy({ fortran: 'True' })), fails('NPY_FORTRAN'));
+  assert.throws(() => parseNpy(npy({ version: 4 })), fails('NPY_VERSION'));
+  assert.throws(() => parseNpy(npy({ shape: '' })), fails('SCALAR'));
+  assert.throws(() => parseNpy(npy({ shape: '0, 3' })), fails('EMPTY'));
+  assert.throws(() => parseNpy(npy({ shape: '-2, 3' })), fails('NPY_HEADER'));
+  assert.throws(() => parseNpy(npy({ shape: '4294967296, 4294967296' })), fails('TOO_LARGE'));
+  assert.throws(() => parseNpy(npy({ shape: '1, 1, 1, 1, 1, 1, 1, 2, 3' })), fails('AXES'));
+  assert.throws(() => parseNumbers('x.npy', new TextEncoder().encode('hello').buffer), fails('NPY_MAGIC'));
+});
+
+test('.npy: every shorter file is refused, no other error comes out', () => {
+  const whole = npy();
+  for (let length = 0; length < whole.length; length++) {
+    assert.throws(() => parseNpy(whole.slice(0, length)), InputError, `${length} bytes`);
+  }
+});
+
+test('JSON: nested arrays of one shape; words for what JSON has no numbers for', () => {
+  assert.deepEqual(parseJson('[[1, 2], [3, -4.5e2]]'), { data: Float32Array.of(1, 2, 3, -450), shape: [2, 2] });
+  assert.deepEqual(parseJson('[null, "NaN", "-Infinity", "1e3"]'), {
+    data: Float32Array.of(Number.NaN, Number.NaN, -Infinity, 1000),
+    shape: [4],
+  });
+  assert.throws(() => parseJson('[1, 2'), fails('JSON_SYNTAX'));
+  assert.throws(() => parseJson('7'), fails('SCALAR'));
+  assert.throws(() => parseJson('{}'), fails('SCALAR'));
+  assert.throws(() => parseJson('[]'), fails('EMPTY'));
+  assert.throws(() => parseJson('[[1, 2], [3]]'), fails('RAGGED'));
+  assert.throws(() => parseJson('[[1, 2], 3]'), fails('RAGGED'));
+  assert.throws(() => parseJson('[1, [2]]'), fails('NOT_A_NUMBER'));
+  assert.throws(() => parseJson('["__proto__"]'), fails('NOT_A_NUMBER'));
+  assert.throws(() => parseJson('[true]'), fails('NOT_A_NUMBER'));
+  assert.throws(() => parseJson(`${'['.repeat(5000)}${']'.repeat(5000)}`), fails('AXES'));
+});
+
+test('CSV: separators, header, comments, quotes, line ends', () => {
+  const expected = { data: Float32Array.of(1, 2.5, -3, 4), shape: [2, 2] };
+  for (const text of [
+    '1,2.5\n-3,4',
+    '\ufeff"a","b"\r\n1;2.5\r\n-3;4\r\n',
+    '# c\n1\t2.5\n\n-3\t4\n',
+    ' 1   2.5\n-3 4',
+    '1, 2.5,\n-3, 4,\n',
+  ]) {
+    assert.deepEqual(parseCsv(text), expected, JSON.stringify(text));
+  }
+  assert.deepEqual([...parseCsv('nan,inf').data], [Number.NaN, Infinity]);
+  assert.throws(() => parseCsv('1,2\n3'), fails('RAGGED'));
+  assert.throws(() => parseCsv('1,2\n3,x'), fails('NOT_A_NUMBER'));
+  assert.throws(() => parseCsv('1,,2'), fails('NOT_A_NUMBER'));
+  assert.throws(() => parseCsv('0x10,2'), fails('NOT_A_NUMBER'));
+  assert.throws(() => parseCsv('a,b\n'), fails('EMPTY'));
+});
+
+test('any bytes under any name give numbers or an InputError', () => {
+  const head = Buffer.from(npy());
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.uint8Array({ maxLength: 90 }).map((noise) => Buffer.concat([head.subarray(0, 8), noise])),
+    fc.string().map((text) => new TextEncoder().encode(text)),
+    fc.json().map((text) => new TextEncoder().encode(text)),
+  );
+  fc.assert(
+    fc.property(bytes, fc.constantFrom('a.npy', 'a.json', 'a.csv', 'a'), (content, name) => {
+      const buffer = Uint8Array.from(content).buffer;
+      try {
+        const { data, shape } = parseNumbers(name, buffer);
+        assert.equal(
+          data.length,
+          shape.reduce((a, b) => a * b, 1),
+        );
+      } catch (error) {
+        fails(error.code)(error);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('an input whose last axis is not d_model is refused', () => {
+  checkWidth({ shape: [4, 128] }, 128);
+  assert.throws(() => checkWidth({ shape: [4, 100] }, 128), fails('WIDTH'));
+});
+
+// ---- Presets and fields against the module
+
+test('presets are configurations of this module', () => {
+  assert.equal(new Set(PRESETS.map(({ id }) => id)).size, PRESETS.length);
+  for (const { id, values: own, omits } of PRESETS) {
+    for (const [name, value] of Object.entries(own)) {
+      const field = catalog.fields.find((candidate) => candidate.name === name);
+      assert.ok(field, `${id}: ${name} is a field`);
+      if (field.options) assert.ok(field.options.includes(value), `${id}: ${name} has ${value}`);
+      else if (field.type === 'bool') assert.equal(typeof value, 'boolean', `${id}: ${name}`);
+      else assert.ok(value >= field.min && value <= field.max, `${id}: ${name} = ${value}`);
+    }
+    for (const key of omits)
+      for (const { omits: known } of Object.values(texts)) assert.ok(known[key], `${id}: ${key}`);
+    const config = fields.valuesOf({ preset: id, weights: '', values: {} }, catalog.fields);
+    if (estimate(config).bytes > 64e6) continue;
+    const block = an.block(own, { seed: 1 });
+    assert.equal(block.config.d_model, own.d_model);
+    block.dispose();
+  }
+});
+
+test('presets of models have the sizes of the models', () => {
+  const parameters = (id, bias) => {
+    const { d_model, d_ff, gated } = presetOf(id).values;
+    return d_model * d_ff * (gated ? 3 : 2) + (bias ? d_model + d_ff : 0);
+  };
+  assert.equal(parameters('bert_base', false), 4_718_592);
+  assert.equal(parameters('smollm2_135m', false), 2_654_208);
+  assert.equal(parameters('llama2_7b', false), 135_266_304);
+});
+
+test('every field has a group of the inspector, and a slider position for its values', () => {
+  for (const field of catalog.fields) {
+    assert.ok(fields.GROUPS.includes(field.group), `${field.name}: group ${field.group}`);
+    if (field.options || field.type === 'bool') continue;
+    let before = -Infinity;
+    for (let i = 0; i <= 240; i++) {
+      const value = fields.fromPosition(field, i / 240);
+      assert.ok(value >= field.min && value <= field.max, `${field.name} at ${i}: ${value}`);
+      assert.ok(value >= before, `${field.name} grows`);
+      if (field.type === 'int') assert.ok(Number.isInteger(value));
+      const back = fields.toPosition(field, value);
+      assert.ok(back >= 0 && back <= 1 && Math.abs(back - i / 240) < 0.07, `${field.name} at ${i}: ${back}`);
+      before = value;
+    }
+  }
+});
+
+test('a typed value is taken, or refused with a reason', () => {
+  const field = (name) => catalog.fields.find((candidate) => candidate.name === name);
+  assert.deepEqual(fields.parseField(field('d_model'), ' 512 '), { value: 512 });
+  assert.deepEqual(fields.parseField(field('eps'), '1e-12'), { value: 1e-12 });
+  assert.deepEqual(fields.parseField(field('eps'), 'auto'), { value: null });
+  assert.deepEqual(fields.parseField(field('alpha'), '−2'), { value: -2 });
+  assert.equal(fields.parseField(field('d_model'), '1.5').error, 'integer');
+  assert.equal(fields.parseField(field('d_model'), '0').error, 'range');
+  assert.equal(fields.parseField(field('d_model'), '').error, 'number');
+  assert.equal(fields.parseField(field('d_model'), 'auto').error, 'number', 'd_model has no auto');
+  assert.equal(fields.parseField(field('eps'), '-1').error, 'range');
+});
+
+test('AUTO on the page is what the module resolves', () => {
+  for (const own of [
+    {},
+    { norm: 'rms_norm' },
+    { placement: 'deepnorm', depth: 24 },
+    { placement: 'layer_scale' },
+    { placement: 'rezero', activation: 'elu' },
+    { activation: 'leaky_relu', norm: 'layer_norm_std' },
+  ]) {
+    const config = { preset: '', weights: '', values: { d_model: 16, ...own } };
+    const shown = fields.valuesOf(config, catalog.fields);
+    const block = an.block(fieldsOf(config), { seed: 1 });
+    for (const { name, options } of catalog.fields) {
+      if (shown[name] !== null || options || !(name in block.config)) continue;
+      const guess = fields.automatic(name, shown, catalog);
+      if (guess !== undefined) assert.equal(guess, block.config[name], `${JSON.stringify(own)}: ${name}`);
+    }
+    block.dispose();
+  }
+});
+
+test('a field is said to have no effect only where it has none', () => {
+  const base = { d_model: 8, d_ff: 16, init: 'xavier_normal', affine: 'weight_bias' };
+  const tries = {
+    eps: 0.3,
+    weight_offset: 0.7,
+    groups: 2,
+    norm_alpha: 0.9,
+    alpha: 1.7,
+    beta: 0.3,
+    layer: 5,
+    depth: 9,
+    init_std: 0.5,
+    activation_p0: 0.6,
+    activation_p1: 0.7,
+    momentum: 0.9,
+  };
+  const input = makeInput({ d_model: 8, d_ff: 16 }, { rows: 5, seed: 3, inputMean: 0.3, inputStd: 1 });
+  const run = (own) => {
+    const block = an.block(own, { seed: 2 });
+    const y = values(block.forward({ data: input.data, shape: input.shape }));
+    block.dispose();
+    return y;
+  };
+  let checked = 0;
+  for (const placement of catalog.placements.map(({ name }) => name)) {
+    for (const norm of ['layer_norm', 'rms_norm', 'group_norm', 'dyt', 'none']) {
+      for (const activation of ['relu', 'elu', 'hard_sigmoid']) {
+        const own = { ...base, placement, norm, activation };
+        const before = run(own);
+        const shown = fields.valuesOf({ preset: '', weights: '', values: own }, catalog.fields);
+        for (const [name, value] of Object.entries(tries)) {
+          if (!fields.noEffect(name, shown, catalog, false)) continue;
+          checked++;
+          assert.deepEqual(run({ ...own, [name]: value }), before, `${placement}, ${norm}, ${activation}: ${name}`);
+        }
+      }
+    }
+  }
+  assert.ok(checked > 500, `${checked} pairs`);
+});
+
+test('the languages have the same texts', () => {
+  const keys = (object, path = '') =>
+    Object.entries(object).flatMap(([key, value]) =>
+      path === '.fields'
+        ? []
+        : typeof value === 'object'
+          ? keys(value, `${path}.${key}`)
+          : [`${path}.${key}:${typeof value}`],
+    );
+  assert.deepEqual(keys(texts.zh).sort(), keys(texts.en).sort());
+  for (const { name } of catalog.fields) assert.equal(texts.zh.fields[name]?.length, 2, `zh: ${name}`);
+});
+
+// ---- Compute
+
+test('the steps through a block end in the block’s own output, in every wiring and variant', async () => {
+  let runs = 0;
+  for (const variant of variants) {
+    const instanceOf = await instance(variant);
+    for (const { name: placement } of catalog.placements) {
+      for (const { name: norm } of catalog.norms) {
+        for (const gated of [false, true]) {
+          for (const residual of [false, true]) {
+            const own = {
+              d_model: 12,
+              d_ff: 20,
+              placement,
+              norm,
+              gated,
+              residual,
+              depth: 3,
+              layer: 3,
+              groups: 3,
+              bias: !gated,
+              weight_offset: gated ? 1 : 0,
+              init: 'xavier_normal',
+            };
+            const { block } = makeBlock(instanceOf, own, 5);
+            const input = makeInput({ d_model: 12, d_ff: 20, gated }, { rows: 6, seed: 1, inputMean: 1, inputStd: 2 });
+            const { result, signals } = forward(instanceOf, block, input); // throws where they differ
+            const y = values(block.forward({ data: input.data, shape: input.shape }));
+            assert.equal(distance(signals.output, y), 0);
+            assert.equal(result.output.count, 72);
+            assert.equal(result.rows, 6);
+            block.dispose();
+            runs++;
+          }
+        }
+      }
+    }
+    assert.equal(instanceOf.stats().live, 0, 'nothing is left behind');
+  }
+  assert.equal(runs, 3 * catalog.placements.length * catalog.norms.length * 4);
+});
+
+test('values that are not finite are counted and do not spoil the rest', () => {
+  const data = Float32Array.of(1, Number.NaN, 3, Infinity, -Infinity, Number.NaN);
+  const summary = summarize(data);
+  assert.deepEqual(
+    { ...summary, std: 0, rms: 0 },
+    { count: 6, finite: 2, nan: 2, plusInfinity: 1, minusInfinity: 1, mean: 2, std: 0, rms: 0, min: 1, max: 3 },
+  );
+  assert.equal(summary.std, 1);
+  assert.equal(summary.rms, Math.sqrt(5));
+  const { series } = histograms([data, null], [summary], 4);
+  assert.deepEqual(series[0].counts, [1, 0, 0, 1]);
+  assert.equal(series[1], null);
+  assert.deepEqual(summarize(Float32Array.of(Number.NaN)).mean, null);
+  assert.equal(histograms([Float32Array.of(Number.NaN)], [summarize(Float32Array.of(Number.NaN))]), null);
+});
+
+test('a histogram counts every finite value once, and equal values have an axis too', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.float32Array({ minLength: 1, maxLength: 60 }), { minLength: 1, maxLength: 4 }),
+      (arrays) => {
+        const summaries = arrays.map((data) => summarize(data));
+        const shared = histograms(arrays, summaries, 7);
+        if (!shared) return assert.ok(summaries.every(({ finite }) => finite === 0));
+        assert.ok(shared.low < shared.high);
+        shared.series.forEach(({ counts, below, above }, i) => {
+          assert.equal(counts.reduce((a, b) => a + b, 0) + below + above, summaries[i].finite);
+        });
+      },
+    ),
+  );
+});
+
+test('seeded input: normal, and each number from seed and place alone', () => {
+  const data = seededNormal(7, 100_000, 2, 3);
+  const { mean, std } = summarize(data);
+  assert.ok(Math.abs(mean - 2) < 0.04 && Math.abs(std - 3) < 0.03, `${mean} ± ${std}`);
+  let cube = 0;
+  let fourth = 0;
+  for (const value of data) {
+    cube += ((value - 2) / 3) ** 3 / data.length;
+    fourth += ((value - 2) / 3) ** 4 / data.length;
+  }
+  assert.ok(Math.abs(cube) < 0.04 && Math.abs(fourth - 3) < 0.08, `${cube}, ${fourth}`);
+  assert.deepEqual(seededNormal(7, 10, 2, 3), data.slice(0, 10));
+  const other = seededNormal(8, 100_000, 0, 1);
+  let product = 0;
+  for (let i = 0; i < other.length; i++) product += (((data[i] - 2) / 3) * other[i]) / other.length;
+  assert.ok(Math.abs(product) < 0.02, `neighbouring seeds: ${product}`);
+});
+
+test('timing: batches are long enough, in turns, and a disturbed one is repeated', async () => {
+  const order = [];
+  const spin = (name, milliseconds) => ({
+    run() {
+      order.push(name);
+      const end = performance.now() + milliseconds;
+      while (performance.now() < end);
+    },
+  });
+  let disturbed = 1;
+  const pause = async () => disturbed-- !== -3;
+  const rounds = [];
+  const times = await measure([spin('a', 0.5), spin('b', 2)], {
+    batches: 3,
+    milliseconds: 4,
+    pause,
+    onRound: (sofar) => rounds.push(sofar),
+  });
+  assert.equal(times.length, 2);
+  for (const { median, count, repeats } of times) {
+    assert.equal(count, 3);
+    assert.ok(median * repeats >= 0.004, `${median} s × ${repeats}`);
+  }
+  assert.ok(times[0].median >= 0.0005 && times[1].median >= 0.002);
+  assert.equal(rounds.length, 3);
+  await assert.rejects(
+    measure([spin('a', 1)], {
+      milliseconds: 1,
+      pause: async () => {
+        throw new Error('cancelled');
+      },
+    }),
+    /cancelled/,
+  );
+  assert.deepEqual(medianSpread([5, 1, 2, 4, 3]), { median: 3, half: 1, count: 5 });
+  assert.deepEqual(medianSpread([7]), { median: 7, half: 0, count: 1 });
+});
+
+// ---- Figures as text
+
+test('figures have three digits, SI prefixes and a real minus sign', () => {
+  const plain = (text) => text.replaceAll('\u202f', ' ');
+  const numbers = [
+    [0.9123, '0.912'],
+    [41.25, '41.3'],
+    [0.99951, '1.00'],
+    [-3.4156, '−3.42'],
+    [1234, '1230'],
+    [0, '0'],
+    [1.2e-7, '1.20e−7'],
+    [-4.5e12, '−4.50e12'],
+    [Number.NaN, 'NaN'],
+    [-Infinity, '−∞'],
+    [null, '–'],
+  ];
+  for (const [value, text] of numbers) assert.equal(format.number(value), text);
+  const units = [
+    [31.2e9, 'FLOP/s', '31.2 GFLOP/s'],
+    [999.6e6, 'B', '1.00 GB'],
+    [0.00123, 's', '1.23 ms'],
+    [4718592, '', '4.72 M'],
+    [0, 'B', '0 B'],
+  ];
+  for (const [value, unit, text] of units) assert.equal(plain(format.si(value, unit)), text);
+  assert.equal(plain(format.spread(0.0412, 0.0006, 's')), '41.2 ± 0.6 ms');
+  assert.equal(plain(format.spread(1.234e-6, 2e-9, 's')), '1.23 ± 0.00 µs');
+  assert.equal(plain(format.count(1234567)), '1 234 567');
+  assert.equal(plain(format.percent(0.0512)), '5.12 %');
+  assert.equal(format.fieldValue(1e-5), '1e-5');
+  assert.equal(format.axisNumber(-0.30000000000000004), '−0.3');
+  const plainFormulas = catalog.placements.map(({ formula }) => format.plainFormula(formula));
+  assert.ok(
+    plainFormulas.includes('x + F(N(x))') && plainFormulas.includes('x + N₂(F(N₁(x)))'),
+    plainFormulas.join('; '),
+  );
+  for (const formula of plainFormulas) assert.doesNotMatch(formula, /[\\{}]/, 'no TeX is left');
+});
+
+// ---- Colours
+
+test('text and figures have a contrast of 4.5 : 1 in both themes', () => {
+  const css = readFileSync(new URL('../../web/demo/styles.css', import.meta.url), 'utf8');
+  const luminance = (hex) => {
+    const [r, g, b] = [1, 3, 5]
+      .map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255)
+      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (a, b) => {
+    const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+    return (high + 0.05) / (low + 0.05);
+  };
+  for (const theme of [/:root \{[^}]*\}/, /:root\[data-theme="dark"\] \{[^}]*\}/]) {
+    const color = Object.fromEntries(
+      [...css.match(theme)[0].matchAll(/--([\w-]+): (#[0-9a-f]{6})/g)].map(([, name, hex]) => [name, hex]),
+    );
+    for (const text of ['ink', 'muted', 'accent', 'error', ...[0, 1, 2, 3, 4, 5].map((i) => `text-${i}`)]) {
+      for (const ground of ['surface', 'page', 'raised']) {
+        const ratio = contrast(color[text], color[ground]);
+        assert.ok(ratio >= 4.5, `${theme} ${text} on ${ground}: ${ratio.toFixed(2)}`);
+      }
+    }
+    for (let i = 0; i < 6; i++) assert.ok(contrast(color[`line-${i}`], color.surface) >= 2, `line ${i}`);
+  }
+});
+
+// ---- Trained weights
+
+const tensors = readTensors(readFileSync(modelFile()));
+
+test('both PP-OCRv4 blocks are in the model, and their weights run', () => {
+  for (const [i, trained] of TRAINED.entries()) {
+    const parameters = readBlock(tensors, BLOCKS[i]);
+    assert.equal(BLOCKS[i].file, trained.file);
+    const { block, seeded } = makeBlock(an, fieldsOf({ preset: '', weights: trained.id, values: {} }), 1, parameters);
+    assert.deepEqual(seeded, []);
+    assert.deepEqual(Object.keys(block.parameters).sort(), parameters.map(({ name }) => name).sort());
+    for (const { name, shape, data } of parameters) {
+      assert.deepEqual([...block.parameters[name].shape], shape);
+      assert.deepEqual(block.parameters[name].toArray(), data);
+    }
+    block.dispose();
+  }
+});
+
+test('the extracted block gives the reference output', {
+  skip: skipWithout('models', 'the PP-OCRv4 reference'),
+}, () => {
+  const file = (name) => readFloats('models', 'ppocr_svtr_block0', `${name}.f32.bin`);
+  const raw = (name) => new Uint8Array(tensors.get(name).data);
+  for (const [name, of] of Object.entries({
+    ln_gamma: 'layer_norm_44.w_0',
+    ln_beta: 'layer_norm_44.b_0',
+    w1: 'linear_79.w_0',
+    b1: 'linear_79.b_0',
+    w2: 'linear_80.w_0',
+    b2: 'linear_80.b_0',
+  })) {
+    assert.deepEqual(raw(of), new Uint8Array(file(name).buffer), of);
+  }
+  const { block } = makeBlock(
+    an,
+    fieldsOf({ preset: '', weights: 'ppocr_0', values: {} }),
+    1,
+    readBlock(tensors, BLOCKS[0]),
+  );
+  const y = values(block.forward({ data: file('x'), shape: [40, 120] }));
+  const want = file('y_f64ref');
+  const { error, text } = worst(y, want);
+  assert.ok(error <= 2e-6 * Math.max(...want.map(Math.abs)), text);
+  block.dispose();
+});
