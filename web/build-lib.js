@@ -1,5 +1,5 @@
-// Assembles the npm package's JavaScript in dist/lib: web/lib as it is, and its types, made from the JSDoc by TypeScript.
-// build.sh puts the modules beside it.
+// Assembles the npm package's JavaScript in dist/lib: web/lib as it is, and its types, made from the JSDoc by
+// TypeScript. build.sh puts the modules beside it.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
-// What each function of the API gives, in every variant: values against the double-precision references, shapes, kinds of
-// results, lists, scopes, modules.
+// What each function of the API gives, in every variant: values against the double-precision references, shapes, kinds
+// of results, lists, scopes, modules.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

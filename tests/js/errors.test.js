@@ -346,8 +346,13 @@ for (const variant of variants) {
     ],
     'axes as a number': [
       'INVALID_ARGUMENT',
-      /axes: expected an array of axes, got 1/,
+      /axes: expected an array of axes of x \[2, 2\], got 1/,
       () => an.norm('layer_norm', x, { axes: 1 }),
+    ],
+    'too many axes': [
+      'INVALID_ARGUMENT',
+      /got an array of 4294967295/,
+      () => an.norm('layer_norm', x, { axes: Array(2 ** 32 - 1) }),
     ],
     'norm over nothing': [
       'SHAPE_MISMATCH',
@@ -494,6 +499,11 @@ for (const variant of variants) {
       'INVALID_ARGUMENT',
       /weights: expected an object of named weights, got \[1\]/,
       () => an.block({ d_model: 2 }, { weights: [1] }),
+    ],
+    'weights as false': [
+      'INVALID_ARGUMENT',
+      /weights: expected an object of named weights, got false/,
+      () => an.block({ d_model: 2 }, { weights: false }),
     ],
     'no state': [
       'INVALID_ARGUMENT',

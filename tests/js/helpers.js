@@ -1,4 +1,5 @@
-// What the tests of the binding have in common, beside shared.js: errors by code, a local web server, a module that traps.
+// What the tests of the binding have in common, beside shared.js: errors by code, a local web server, a module that
+// traps.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

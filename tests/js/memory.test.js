@@ -67,7 +67,7 @@ for (const variant of variants) {
     for (const [what, run] of Object.entries(refused)) {
       assert.throws(
         run,
-        failure('OUT_OF_MEMORY', /no room for \d+ bytes; \d+ are in use and the limit is 4194304 \(load's maxBytes\)/),
+        failure('OUT_OF_MEMORY', /no room for \d+ bytes; \d+ are in use, the limit is 4194304 \(load's maxBytes\)/),
         what,
       );
       assert.deepEqual(inUse(an), before, what);

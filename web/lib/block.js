@@ -55,10 +55,9 @@ class Layer {
       this.#config = this.#configure(given, known);
       this.#parameters = this.#enumerate();
       const bytes = engine.memory.call('an_block_packed_bytes', this.#fields) >>> 0;
-      if (bytes === 0)
-        throw new AddnormError('OUT_OF_MEMORY', 'config: its parameters need more than a 32-bit memory has');
+      if (bytes === 0) throw new AddnormError('OUT_OF_MEMORY', 'config: its parameters exceed a 32-bit memory');
       this.#packed = engine.memory.alloc(bytes, 'the packed parameters');
-      if (weights) this.#adopt(weights, layout);
+      if (weights !== undefined) this.#adopt(weights, layout);
       else for (const parameter of this.#parameters) this.#packInitial(parameter);
     } catch (error) {
       this.#free();
@@ -237,16 +236,20 @@ class Layer {
   }
 
   /**
-   * The learned parameters by name, in PyTorch's layout: `up` [d_ff, d_model], `down` [d_model, d_ff], `up_bias`, ... They
-   * belong to the module: it disposes them. The first access makes them, so a module that only runs costs its packed copy
-   * alone. After `set()` the next forward sees the new numbers; after a write through `data` call `touch()`.
+   * The learned parameters by name, in PyTorch's layout: `up` [d_ff, d_model], `down` [d_model, d_ff], `up_bias`, ...
+   * They belong to the module: it disposes them. The first access makes them, so a module that only runs costs its
+   * packed copy alone. After `set()` the next forward sees the new numbers; after a write through `data` call
+   * `touch()`.
    * @returns {Readonly<Record<string, Tensor>>}
    */
   get parameters() {
     return this.#named(true);
   }
 
-  /** The running statistics of batch_norm, which are state but not learned; else empty. @returns {Readonly<Record<string, Tensor>>} */
+  /**
+   * The running statistics of batch_norm, which are state but not learned; else empty.
+   * @returns {Readonly<Record<string, Tensor>>}
+   */
   get buffers() {
     return this.#named(false);
   }
@@ -258,11 +261,12 @@ class Layer {
   }
 
   /**
-   * y for x [..., d_model]. The axis before the last is the length of a sequence (for instance, group and batch norm), those
-   * before it are the batch. A workspace is kept between calls and grows where more rows come.
+   * y for x [..., d_model]. The axis before the last is the length of a sequence (for instance, group and batch norm),
+   * those before it are the batch. A workspace is kept between calls and grows where more rows come.
    * @template {TensorLike} T
    * @param {T} x
-   * @param {{ train?: boolean }} [options] train: batch_norm normalises by this batch and updates its running statistics
+   * @param {{ train?: boolean }} [options] train: batch_norm normalises by this batch and updates its running
+   *   statistics
    * @returns {import('./types.js').Like<T>}
    */
   forward(x, options) {
@@ -384,7 +388,10 @@ class Layer {
   }
 }
 
-/** A feed-forward network, dense or gated: `down(activation(up(x)))` or `down(activation(gate(x)) * up(x))`. @extends {Layer<import('./types.js').FfnConfig>} */
+/**
+ * A feed-forward network, dense or gated: `down(activation(up(x)))` or `down(activation(gate(x)) * up(x))`.
+ * @extends {Layer<import('./types.js').FfnConfig>}
+ */
 export class Ffn extends Layer {
   /**
    * @hideconstructor

@@ -115,8 +115,8 @@ export class Frame {
   }
 
   /**
-   * An argument. With a shape wanted, a Tensor or `{ data, shape }` must have it, and a plain Float32Array, which does not
-   * say its own, must have as many elements.
+   * An argument. With a shape wanted, a Tensor or `{ data, shape }` must have it, and a plain Float32Array, which does
+   * not say its own, must have as many elements.
    * @param {string} what
    * @param {unknown} value
    * @param {readonly number[]} [wanted]

@@ -60,8 +60,8 @@ export { AddnormError, Block, Ffn, Tensor };
 /** @typedef {import('./errors.js').ErrorCode} ErrorCode */
 
 /**
- * Loads the module: a new instance with memory of its own. Compilation is shared by all loads of one URL; after a failure
- * the next call tries again.
+ * Loads the module: a new instance with memory of its own. Compilation is shared by all loads of one URL; after a
+ * failure the next call tries again.
  *
  * ```js
  * import { load } from 'addnorm';
@@ -70,8 +70,8 @@ export { AddnormError, Block, Ffn, Tensor };
  * ```
  * @param {LoadOptions} [options]
  * @returns {Promise<Addnorm>}
- * @throws {AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant that this engine does
- *   not run; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
+ * @throws {AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant that this
+ *   engine does not run; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
  */
 export async function load(options) {
   const given = check.options('options', options, ['variant', 'wasm', 'maxBytes']);
@@ -87,10 +87,10 @@ export async function load(options) {
 /**
  * One instance of the module.
  *
- * Where a tensor is taken, so is a Float32Array (shape `[n]`) or `{ data: Float32Array, shape }`. If the main argument,
- * the first one, is a Tensor the results are new Tensors, which the caller disposes; else they are Float32Arrays and nothing
- * is left behind. For the other arguments a plain Float32Array fits wherever its length does. Nothing is changed by an
- * error, and every error on purpose is an AddnormError.
+ * Where a tensor is taken, so is a Float32Array (shape `[n]`) or `{ data: Float32Array, shape }`. If the main
+ * argument, the first one, is a Tensor the results are new Tensors, which the caller disposes; else they are
+ * Float32Arrays and nothing is left behind. For the other arguments a plain Float32Array fits wherever its length
+ * does. Nothing is changed by an error, and every error on purpose is an AddnormError.
  */
 export class Addnorm {
   #engine;
@@ -169,8 +169,8 @@ export class Addnorm {
   }
 
   /**
-   * Runs fn and disposes every tensor and module that was made in it, except what it returns (also inside arrays and plain
-   * objects). fn must not be async. If it throws, everything is disposed.
+   * Runs fn and disposes every tensor and module that was made in it, except what it returns (also inside arrays and
+   * plain objects). fn must not be async. If it throws, everything is disposed.
    *
    * ```js
    * const y = an.scope(() => an.softmax(an.add(x, an.activation('silu', x))));
@@ -232,8 +232,9 @@ export class Addnorm {
 
   /**
    * Normalises x. What a norm computes, its kind and its default eps stand in `an.norms`.
-   * - Kind row (layer_norm, layer_norm_std, rms_norm, rms_norm_outside, dyt, none): statistics over `axes`, any list in any
-   *   order; weight and bias have the sizes of these axes in this order. An empty list normalises each element by itself.
+   * - Kind row (layer_norm, layer_norm_std, rms_norm, rms_norm_outside, dyt, none): statistics over `axes`, any list
+   *   in any order; weight and bias have the sizes of these axes in this order. An empty list normalises each element
+   *   by itself.
    * - batch_norm: x [..., channels, ...], statistics a channel over all other axes.
    * - group_norm, instance_norm: x [batch, ..., channels, ...], statistics a batch entry and group of channels.
    * @template {TensorLike} T
@@ -241,8 +242,8 @@ export class Addnorm {
    * @param {NormName} name
    * @param {T} x
    * @param {O} [options]
-   * @returns {WithStats<O, { y: Like<T>, mean: Like<T>, rstd: Like<T> }, Like<T>>} y in x's shape. mean and
-   *   rstd, with `stats: true`: x's shape with 1 for each of the axes (row), [channels] (batch), [batch, groups] (group)
+   * @returns {WithStats<O, { y: Like<T>, mean: Like<T>, rstd: Like<T> }, Like<T>>} y in x's shape. mean and rstd, with
+   *   `stats: true`: x's shape with 1 for each of the axes (row), [channels] (batch), [batch, groups] (group)
    */
   norm(name, x, options) {
     return norm(this.#engine, name, x, options);
@@ -314,13 +315,16 @@ export class Addnorm {
   /**
    * Computes a small workload whose results are known, in about a millisecond.
    * @returns {SelfTestReport} the error of each operation
-   * @throws {AddnormError} `SELF_TEST` if one is outside its tolerance: this engine computes wrongly, so load another variant
+   * @throws {AddnormError} `SELF_TEST` if one is outside its tolerance: this engine computes wrongly, so load another
+   *   variant
    */
   selfTest() {
     return selfTest(this);
   }
 
-  /** Ends the instance: its memory goes back to the engine, its tensors and modules are dead. More than once is fine. */
+  /**
+   * Ends the instance: its memory goes back to the engine, its tensors and modules are dead. More than once is fine.
+   */
   dispose() {
     this.#engine.dispose();
   }

@@ -70,7 +70,10 @@ export function chooseVariant(wanted, able) {
   return variant;
 }
 
-/** Compiled modules, by URL. A promise, so that concurrent loads share one; dropped if it fails. @type {Map<string, Promise<WebAssembly.Module>>} */
+/**
+ * Compiled modules, by URL. A promise, so that concurrent loads share one; dropped if it fails.
+ * @type {Map<string, Promise<WebAssembly.Module>>}
+ */
 const compiled = new Map();
 
 /**

@@ -1,6 +1,6 @@
 // @ts-check
-// An instance's linear memory and the calls into its module. No other file touches `memory.buffer`: whoever needs a view
-// asks for a fresh one and drops it before the next allocation, which may grow the memory and detach every view.
+// An instance's linear memory and the calls into its module. No other file touches `memory.buffer`: whoever needs a
+// view asks for a fresh one and drops it before the next allocation, which may grow the memory and detach every view.
 import { AddnormError } from './errors.js';
 
 /** The unit in which WebAssembly counts memory. */
@@ -86,7 +86,7 @@ export class Memory {
       if (pointer !== 0) this.call('free', pointer);
       throw new AddnormError(
         'OUT_OF_MEMORY',
-        `${what}: no room for ${bytes} bytes; ${this.bytes} are in use and the limit is ${this.#limit} (load's maxBytes)`,
+        `${what}: no room for ${bytes} bytes; ${this.bytes} are in use, the limit is ${this.#limit} (load's maxBytes)`,
       );
     }
     this.#blocks.set(pointer, bytes);

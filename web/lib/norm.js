@@ -1,5 +1,5 @@
 // @ts-check
-// Norms, and the norm fused with the residual addition. What each option means stands in types.js.
+// Norms, and the norm fused with the residual addition. What each option means stands in types.d.ts.
 import * as check from './check.js';
 import { AddnormError, shapeText } from './errors.js';
 import { Frame } from './frame.js';
@@ -82,8 +82,8 @@ function commonOf(engine, frame, index, given, affineShape, statsShape) {
 }
 
 /**
- * A norm over a list of axes, with or without a residual. The kernel takes rows, so other axes than the last are brought
- * to the end first, in the order of the list, and the results back.
+ * A norm over a list of axes, with or without a residual. The kernel takes rows, so other axes than the last are
+ * brought to the end first, in the order of the list, and the results back.
  * @param {Engine} engine
  * @param {Frame} frame
  * @param {number} index
@@ -135,7 +135,9 @@ function rowNorm(engine, frame, index, given, scale, input, residual) {
  * @param {readonly number[]} shape
  */
 function axesOf(value, shape) {
-  if (!Array.isArray(value)) throw check.invalid('axes', value, 'an array of axes');
+  if (!Array.isArray(value) || value.length > shape.length) {
+    throw check.invalid('axes', value, `an array of axes of x ${shapeText(shape)}`);
+  }
   const axes = Array.from(value, (element, i) => check.axis(`axes[${i}]`, element, shape.length));
   if (new Set(axes).size !== axes.length) {
     throw check.invalid('axes', value, `different axes of x ${shapeText(shape)}`);

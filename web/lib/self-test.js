@@ -10,7 +10,10 @@ import { AddnormError } from './errors.js';
 export const numbers = (n, start = 0) =>
   Float32Array.from({ length: n }, (_, i) => (((i + start) * (i + start + 5) * 37) % 47) / 8 - 2.875);
 
-/** In double precision from the definitions, by tests/js/self-test-reference.js. @type {Readonly<Record<string, readonly number[]>>} */
+/**
+ * In double precision from the definitions, by tests/js/self-test-reference.js.
+ * @type {Readonly<Record<string, readonly number[]>>}
+ */
 export const expected = {
   gelu_erf: [
     -0.00580789528, 1.25872213, -0.0081943489, 2.35416062, -0.166938584, -0.169970514, 2.74180565, -0.0356857762,

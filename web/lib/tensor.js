@@ -75,8 +75,8 @@ export class Tensor {
   }
 
   /**
-   * The numbers in place: a fresh view of the instance's memory, for reading and writing without a copy. It is dead (its
-   * length is 0) as soon as anything is allocated in the instance, so use it at once and never keep it.
+   * The numbers in place: a fresh view of the instance's memory, for reading and writing without a copy. It is dead
+   * (its length is 0) as soon as anything is allocated in the instance, so use it at once and never keep it.
    * @returns {Float32Array}
    */
   get data() {
@@ -173,7 +173,7 @@ function attached(array, what) {
   } catch {
     throw new AddnormError(
       'INVALID_ARGUMENT',
-      `${what}: its buffer is detached; a tensor's data is dead after the next allocation, so take it again or pass the tensor`,
+      `${what}: its buffer is detached; a tensor's data is dead after the next allocation: pass the tensor, or data anew`,
     );
   }
   return array;

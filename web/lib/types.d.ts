@@ -72,8 +72,8 @@ export interface LoadOptions {
   /** `'auto'`, the default, takes the best that the engine validates: relaxed, simd, scalar. */
   variant?: 'auto' | Variant | undefined;
   /**
-   * Where the module comes from, if not from beside this package's JavaScript. Say which `variant` it is; a string is an
-   * absolute URL, or in a page or worker one relative to its address.
+   * Where the module comes from, if not from beside this package's JavaScript. Say which `variant` it is; a string is
+   * an absolute URL, or in a page or worker one relative to its address.
    */
   wasm?: string | URLObject | ResponseLike | ArrayBuffer | ArrayBufferView | WasmModule | undefined;
   /** The most memory that the instance may take, from 1 MiB to 4 GiB, the default; rounded down to 64 KiB. */
@@ -171,8 +171,8 @@ export interface NormOptions {
   /** Batch norm in training: the weight of the new statistics, as in PyTorch (ONNX's is 1 - momentum). Default 0.1. */
   momentum?: number | undefined;
   /**
-   * Batch norm: normalise by this batch's statistics, and update the running ones in place where they are given. Default:
-   * false where running statistics are given, true where not.
+   * Batch norm: normalise by this batch's statistics, and update the running ones in place where they are given.
+   * Default: false where running statistics are given, true where not.
    */
   training?: boolean | undefined;
   /** Batch norm in training: the running variance is that of n, not n - 1. Default false. */
