@@ -7,7 +7,7 @@ AN_INLINE vf act_celu(vf x, double p0, double p1) {
   const vf lowest = vf_set((float)(limit < largest ? -limit : -largest)), infinite = vf_set(-__builtin_inff());
   const vf alpha = vf_set((float)p0), zero = vf_set(0.0f), below = vf_min(x, zero);
   const vm_reduced e = vm_reduce_scaled(vf_max(below, lowest), 1 / p0);
-  const vf q = vm_expm1_tail(e.r), t = vf_madd(vf_mul(e.r, e.r), q, e.r);
+  const vf r2 = vf_mul(e.r, e.r), q = vm_expm1_tail(e.r, r2), t = vf_madd(r2, q, e.r);
   const vf low = vm_pow2_low(e.n), rest = vm_pow2_rest(e.n, low), inverse = vm_pow2_inverse(low);
   const vf m = vf_madd(rest, t, vf_sub(rest, inverse)); /* (e^v - 1) / low */
   /* For a negative alpha e^v may overflow where the product does not. */
