@@ -45,8 +45,19 @@ export default defineConfig({
   cacheDir: path('../dist/.vite'),
   resolve: { alias: { addnorm: path('../dist/lib/index.js') } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // Listed, since Vite's scan for dependencies does not know the JSX setting above.
   optimizeDeps: {
-    include: ['preact', 'preact/hooks', 'preact/jsx-runtime', '@preact/signals', 'comlink', 'uplot', 'temml'],
+    noDiscovery: true,
+    include: [
+      'preact',
+      'preact/hooks',
+      'preact/jsx-runtime',
+      'preact/jsx-dev-runtime',
+      '@preact/signals',
+      'comlink',
+      'uplot',
+      'temml',
+    ],
   },
   worker: { format: 'es' },
   server: { host: 'localhost', port: 5173, fs: { allow: [path('..')] } },

@@ -352,6 +352,25 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
   await finish();
 });
 
+test('a variant that the browser refuses says why, the others run', { skip }, async () => {
+  const { page, finish } = await openPage(browser, server.origin);
+  // As Safari has it: relaxed SIMD does not validate.
+  const refuse = '{ const can = WebAssembly.validate; WebAssembly.validate = (b) => !b.includes(0x85) && can(b); }';
+  await page.context().route(/worker-[^/]*\.js$/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: `${refuse}\n${await response.text()}` });
+  });
+  await page.goto(`${site}#panel=speed&rows=4`);
+  await page.waitForSelector('.bar-row.scalar .bar');
+  await page.waitForSelector(`${PANEL}[aria-busy="false"]`);
+  assert.match(await page.textContent('.bar-row.relaxed'), /refused here: .*relaxed SIMD/);
+  assert.equal((await page.$$('.bars .bar')).length, 4);
+  assert.ok(await page.isDisabled('input[name=variant][value=relaxed]'));
+  assert.match(await page.textContent('.status-bar'), /^SIMD/);
+  await page.screenshot({ path: join(shots, 'refused.png') });
+  await finish();
+});
+
 test('wiring: the drawing follows, a box leads to its field', { skip }, async () => {
   const { page, finish } = await lab(
     'panel=wiring&rows=8&c=A,preset:post_norm&c=B,preset:smollm2_135m&c=C,preset:deepnorm&c=D,preset:peri,residual:off',
@@ -371,7 +390,7 @@ test('wiring: the drawing follows, a box leads to its field', { skip }, async ()
     ['LayerNorm 1', 'LayerNorm 2'],
   );
   assert.equal((await page.$$(`${PANEL} .stream.broken`)).length, 1, 'without residual the line is broken');
-  await page.screenshot({ path: join(shots, 'wiring.png'), fullPage: true });
+  await page.screenshot({ path: join(shots, 'wiring.png') });
   await page.click(`${PANEL} .wiring >> nth=2 >> text=GELU`);
   await page.waitForFunction(() => document.activeElement?.id === 'field-activation');
   assert.ok(await page.isVisible('.config-card.selected >> text=C'));

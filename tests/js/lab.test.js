@@ -514,8 +514,8 @@ test('timing: batches are long enough, in turns, and a disturbed one is repeated
     }),
     /cancelled/,
   );
-  assert.deepEqual(medianSpread([5, 1, 2, 4, 3]), { median: 3, half: 1, count: 5 });
-  assert.deepEqual(medianSpread([7]), { median: 7, half: 0, count: 1 });
+  assert.deepEqual(medianSpread([5, 1, 2, 4, 3]), { median: 3, low: 2, high: 4, half: 1, count: 5 });
+  assert.deepEqual(medianSpread([7]), { median: 7, low: 7, high: 7, half: 0, count: 1 });
 });
 
 // ---- Figures as text

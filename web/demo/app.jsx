@@ -9,7 +9,7 @@ import { Inspector } from './parts/inspector.jsx';
 import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
-import { announcement, catalog, fatal, openFile, progress, redo, set, state, text, undo } from './session.js';
+import { announcement, busy, catalog, fatal, openFile, redo, set, state, text, undo } from './session.js';
 import { PANELS } from './state.js';
 
 const NARROW = '(max-width: 899.98px)';
@@ -70,7 +70,7 @@ export function App() {
           role="tabpanel"
           tabIndex={-1}
           aria-labelledby={`tab-${panel}`}
-          aria-busy={!catalog.value || progress.value !== null}
+          aria-busy={busy.value}
         >
           <RunBar />
           {fatal.value ? <Fatal /> : catalog.value ? <Panel onEdit={edit} /> : <p class="loading">{t.loading}</p>}

@@ -82,7 +82,7 @@ export function histograms(arrays, summaries, bins = binsFor(Math.max(...summari
   return { low, high, bins, series };
 }
 
-/** Median and half the distance between the quartiles. */
+/** Median, quartiles, and half the distance between these. */
 export function medianSpread(samples) {
   const sorted = Float64Array.from(samples).sort();
   const at = (share) => {
@@ -90,7 +90,8 @@ export function medianSpread(samples) {
     const below = Math.floor(position);
     return sorted[below] + (position - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
   };
-  return { median: at(0.5), half: (at(0.75) - at(0.25)) / 2, count: sorted.length };
+  const [low, median, high] = [0.25, 0.5, 0.75].map(at);
+  return { median, low, high, half: (high - low) / 2, count: sorted.length };
 }
 
 /** `count` normal numbers from a seed: the i-th depends on seed and i alone (Box–Muller over a 32-bit mixer). */

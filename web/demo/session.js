@@ -182,6 +182,13 @@ const jobText = computed(() =>
 
 export const keys = computed(() => job.value?.configs.map(({ key }) => key) ?? []);
 
+/** Whether what is shown is not yet what the state asks for. */
+export const busy = computed(() => {
+  if (!catalog.value) return !fatal.value;
+  if (cancelled.value || fatal.value) return false;
+  return progress.value !== null || keys.value.some((key, i) => results.value[i]?.key !== key);
+});
+
 let running = null; // promise of the run in the worker
 let serial = 0;
 const DEBOUNCE = 60;

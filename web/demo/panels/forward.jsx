@@ -135,15 +135,15 @@ function Histogram() {
   const outside = series.reduce((sum, { entry }) => sum + entry.below + entry.above, 0);
   return (
     <Chart
-      title={`${t.forward.histogram}: ${t.signalNames[signal]}`}
+      title={`${t.forward.histogram}${t.sign.colon}${t.signalNames[signal]}`}
       note={[
         t.forward.histogramNote,
         outside > 0 && t.forward.outside(outside, count(outside)),
         broken.length > 0 &&
-          `${t.forward.nonFinite}: ${broken.map(([letter, n]) => `${letter} ${count(n)}`).join(', ')}`,
+          `${t.forward.nonFinite}${t.sign.colon}${broken.map(([letter, n]) => `${letter} ${count(n)}`).join(t.sign.comma)}`,
       ]
         .filter(Boolean)
-        .join('; ')}
+        .join(t.sign.semicolon)}
       empty={series.length === 0}
       build={build}
       deps={[shared, signal, logShare, configs.map(({ name }) => name).join('\n'), t]}
@@ -205,13 +205,14 @@ function Sizes() {
   const build = (colors, width) => {
     // Beside the lines' ends the names where there is room for them, the letters where not.
     const roomy = width > ROOMY;
-    const pitch = (width - (roomy ? 164 : 72)) / Math.max(1, present.length - 0.65);
+    const room = roomy ? 24 + 7.4 * Math.max(...series.map(({ index }) => shortName(index).length)) : 20;
+    const pitch = (width - room - 52) / Math.max(1, present.length - 0.65);
     const widths = present.map((stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 12 : 6.4));
     const crowded = widths.some((own, i) => i > 0 && (own + widths[i - 1]) / 2 + 4 > pitch);
     return {
       data: [present.map((_, i) => i), ...rms],
       options: {
-        padding: [8, roomy ? 112 : 20, 0, 0],
+        padding: [8, room, 0, 0],
         scales: {
           x: { time: false, range: [-0.35, Math.max(1, present.length - 1)] },
           y: { distr: 3, range: [low, high] },
@@ -249,7 +250,7 @@ function Sizes() {
         series
           .map(({ index }, s) => ({
             index,
-            name: roomy ? shortName(index, 15) : LETTERS[index],
+            name: roomy ? shortName(index) : LETTERS[index],
             x: present.length - 1,
             y: rms[s][rms[s].length - 1],
             align: 'left',
@@ -263,7 +264,7 @@ function Sizes() {
   return (
     <Chart
       title={t.forward.sizes}
-      note={`${t.forward.sizesNote}${missing ? `; ${t.forward.noSteps}` : ''}`}
+      note={`${t.forward.sizesNote}${missing ? `${t.sign.semicolon}${t.forward.noSteps}` : ''}`}
       empty={series.length === 0}
       build={build}
       deps={[entries, configs.map(({ name }) => name).join('\n'), t]}
@@ -382,7 +383,7 @@ function Statistics() {
     <section class="card">
       <h2 class="visually-hidden">{f.tableTitle}</h2>
       <Table head={head} rows={rows} caption={f.tableTitle} />
-      {notes.length > 0 && <p class="note table-note">{notes.join('. ')}</p>}
+      {notes.length > 0 && <p class="note table-note">{notes.join(t.sign.stop)}</p>}
     </section>
   );
 }

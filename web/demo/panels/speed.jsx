@@ -78,16 +78,12 @@ function Bars() {
   );
 }
 
-// GFLOP/s at the median and at the quartiles, which lie about as far on both sides.
+// FLOP/s at the median and at the quartiles of the time.
 function rangeOf(entry, variant) {
   const time = entry?.times?.[variant];
   if (!time || !entry.result) return null;
   const { flops } = entry.result.cost;
-  return {
-    rate: flops / time.median,
-    high: flops / Math.max(time.median - time.half, 1e-12),
-    low: flops / (time.median + time.half),
-  };
+  return { rate: flops / time.median, high: flops / time.low, low: flops / time.high };
 }
 
 function Bar({ variant, range, scalar, top, capability, error }) {

@@ -110,7 +110,8 @@ function PresetItem({ config, omits, onAdd }) {
         <small>{summaryOf(config)}</small>
         {omits.length > 0 && (
           <small>
-            {t.dialog.leavesOut} {omitsText(omits)}
+            {t.dialog.leavesOut}
+            {omitsText(omits)}
           </small>
         )}
       </button>

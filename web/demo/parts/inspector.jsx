@@ -1,7 +1,7 @@
 // The selected configuration: its drawing, preset, weights, and a control for every field.
 import { automatic, differences, GROUPS, noEffect, valuesOf } from '../fields.js';
 import { PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
-import { catalog, language, results, set, state, text, update } from '../session.js';
+import { catalog, results, set, state, text, update } from '../session.js';
 import { editConfig } from '../state.js';
 import { ConfigActions, ConfigError, LETTERS } from './configs.jsx';
 import { Field, labelOf } from './field.jsx';
@@ -123,10 +123,11 @@ function PresetField({ index, config }) {
         </select>
       </span>
       <p class="note">
-        {preset?.omits.length > 0 && `${t.dialog.leavesOut} ${omitsText(preset.omits)}. `}
+        {preset?.omits.length > 0 && `${t.dialog.leavesOut}${omitsText(preset.omits)}${t.sign.stop}`}
         {changed > 0 && (
           <>
-            {t.inspector.presetModified(changed)}.{' '}
+            {t.inspector.presetModified(changed)}
+            {t.sign.stop}
             <button
               type="button"
               class="link"
@@ -142,8 +143,7 @@ function PresetField({ index, config }) {
 }
 
 /** What a preset leaves out, as one phrase. */
-export const omitsText = (omits) =>
-  omits.map((key) => text.value.omits[key]).join(language.value === 'zh' ? '、' : ', ');
+export const omitsText = (omits) => omits.map((key) => text.value.omits[key]).join(text.value.sign.list);
 
 function WeightsField({ index, config, seeded }) {
   const t = text.value;
@@ -171,8 +171,10 @@ function WeightsField({ index, config, seeded }) {
       </span>
       {trained && (
         <p class="note">
-          {t.dialog.leavesOut} {omitsText(trained.omits)}.{' '}
-          {seeded?.length > 0 && t.inspector.seededToo(seeded.join(', '))}
+          {t.dialog.leavesOut}
+          {omitsText(trained.omits)}
+          {t.sign.stop}
+          {seeded?.length > 0 && t.inspector.seededToo(seeded.join(t.sign.list))}
         </p>
       )}
     </div>

@@ -94,7 +94,7 @@ export function Wiring({ values, stages, name, onEdit, compact }) {
     return node;
   });
   const change = rms('y') && t.wiring.rms(`${rms('x')} → ${rms('y')}`);
-  const whole = `${t.wiring.stream}, ${change}`;
+  const whole = `${t.wiring.stream}${t.sign.comma}${change}`;
   const vertical = change ? (textWidth(whole) < leave - join + 60 ? whole : change) : t.wiring.stream;
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no fieldset

@@ -4,6 +4,7 @@ const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 export default {
   title: 'Block Lab',
   skip: 'Skip to the panel',
+  sign: { colon: ': ', comma: ', ', semicolon: '; ', stop: '. ', list: ', ' },
   loading: 'Loading the module…',
   top: {
     undo: 'Undo',
@@ -41,7 +42,7 @@ export default {
     trained: 'Trained weights',
     current: 'From the present one',
     copyOf: (letter, name) => `Copy of ${letter} ${name}`,
-    leavesOut: 'Left out:',
+    leavesOut: 'Left out: ',
     weights: 'weights',
     none: 'No preset of that name.',
   },

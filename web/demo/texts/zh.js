@@ -2,6 +2,7 @@
 export default {
   title: 'Block Lab',
   skip: '跳到面板',
+  sign: { colon: '：', comma: '，', semicolon: '；', stop: '。', list: '、' },
   loading: '正在加载模块……',
   top: {
     undo: '撤销',
