@@ -153,20 +153,21 @@ AN_INLINE float first_mean(const float *x, size_t n) {
   return vf_sum(vf_add(a, b)) * (0.25f / AN_LANES);
 }
 
-/* eps only tells how small a spread matters. */
+/* Moments from the sums of x - near and of its square; 0 if float does not do. eps tells how small a spread matters. */
+AN_INLINE int near_moments(moments *m, float near, double sum, double squares, double share, double eps) {
+  const double rest = sum * share, square = squares * share - rest * rest;
+  *m = (moments){near + rest, square, near, 0};
+  return squares < __builtin_inf() && rest * rest <= NEAR_ENOUGH * square && square + eps * eps >= SMALLEST_SQUARE;
+}
+
 static moments centred_moments(elements e, double eps) {
-  const double share = 1.0 / (double)(e.runs * e.n);
   float near = first_mean(e.x, e.n);
   for (int pass = 0; pass < 2; pass++) {
     double sum = 0, squares = 0;
+    moments m;
     for (size_t r = 0; r < e.runs; r++) reduce(&sum, &squares, e.x + r * e.stride, e.n, CHAIN, add_near, near, near);
-    const double rest = sum * share, square = squares * share - rest * rest;
-    if (!(squares < __builtin_inf())) break;
-    if (rest * rest <= NEAR_ENOUGH * square) {
-      if (square + eps * eps < SMALLEST_SQUARE) break;
-      return (moments){near + rest, square, near, 0};
-    }
-    near = (float)(near + rest);
+    if (near_moments(&m, near, sum, squares, 1.0 / (double)(e.runs * e.n), eps)) return m;
+    near = (float)m.mean;
   }
   return exact_moments(e);
 }
@@ -200,6 +201,7 @@ AN_INLINE void save_statistics(const norm_rows *a, size_t row, double mean, doub
 }
 
 AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
+AN_INLINE vf op_channel(vf x, const vf *p) { return vf_madd(op_near(x, p), p[3], p[4]); }
 AN_INLINE vf op_scale(vf x, const vf *p) { return vf_mul(x, p[0]); }
 
 static void write_near(float *y, const float *x, size_t n, moments m, double factor, affine a) {
@@ -317,23 +319,73 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
 
 /* ---- Norms over channels ---- */
 
-enum { CHANNELS = 128 };
+/* Channels that are treated together where they are neighbours in memory; a row's chunk of them is read in one go. A
+ * chain is shorter than in a row, where sixteen of them share the rounding. */
+enum { STRIP = 512, COLUMN_CHAIN = 8 };
 
-/* Moments of `count` <= CHANNELS neighbouring channels of x (rows, stride): in the order of memory, in double. */
-static void column_moments(moments *m, const float *x, size_t rows, size_t stride, size_t count) {
-  double mean[CHANNELS] = {0}, square[CHANNELS] = {0};
-  for (size_t r = 0; r < rows; r++)
-    for (size_t c = 0; c < count; c++) mean[c] += (double)x[r * stride + c] - (double)x[c];
-  for (size_t c = 0; c < count; c++) mean[c] = x[c] + mean[c] / (double)rows;
-  for (size_t r = 0; r < rows; r++)
-    for (size_t c = 0; c < count; c++) {
-      const double t = (double)x[r * stride + c] - mean[c];
-      square[c] += t * t;
-    }
-  for (size_t c = 0; c < count; c++) m[c] = (moments){mean[c], square[c] / (double)rows, 0, 1};
+AN_INLINE void add_near_to(float *sum, float *squares, vf x, const float *near) {
+  vf s = vf_load(sum), q = vf_load(squares);
+  add_near(&s, &q, x, vf_load(near));
+  vf_store(sum, s);
+  vf_store(squares, q);
 }
 
-AN_INLINE vf op_channel(vf x, const vf *p) { return vf_madd(op_near(x, p), p[3], p[4]); }
+/* centred_moments of `count` <= STRIP columns of x (rows, stride). */
+static void column_moments(moments *m, const float *x, size_t rows, size_t stride, size_t count, double eps) {
+  size_t first_rows = 16; /* a power of two: the mean of equal elements is exact */
+  while (first_rows > rows) first_rows /= 2;
+  float near[STRIP] = {0};
+  double sum[STRIP] = {0}, squares[STRIP] = {0};
+  for (size_t r = 0; r < first_rows; r++)
+    for (size_t c = 0; c < count; c++) near[c] += x[r * stride + c];
+  for (size_t c = 0; c < count; c++) near[c] /= (float)first_rows;
+
+  for (size_t r = 0; r < rows;) {
+    const size_t end = rows - r < COLUMN_CHAIN ? rows : r + COLUMN_CHAIN;
+    float terms[STRIP] = {0}, squared[STRIP] = {0};
+    for (; r < end; r++) {
+      const float *row = x + r * stride;
+      size_t c = 0;
+      for (; c + AN_LANES <= count; c += AN_LANES) add_near_to(terms + c, squared + c, vf_load(row + c), near + c);
+      if (c < count) add_near_to(terms + c, squared + c, vf_load_tail(row + c, count - c, 0.0f), near + c);
+    }
+    for (size_t c = 0; c < count; c++) sum[c] += terms[c], squares[c] += squared[c];
+  }
+  for (size_t c = 0; c < count; c++)
+    if (!near_moments(m + c, near[c], sum[c], squares[c], 1.0 / (double)rows, eps))
+      m[c] = exact_moments((elements){x + c, rows, stride, 1});
+}
+
+/* A strip's constants as op_channel takes them. */
+typedef struct columns {
+  float near[STRIP], rest[STRIP], factor[STRIP], weight[STRIP], bias[STRIP];
+} columns;
+AN_INLINE vf column_vector(vf x, const columns *k, size_t c) {
+  const vf p[] = {vf_load(k->near + c), vf_load(k->rest + c), vf_load(k->factor + c), vf_load(k->weight + c),
+                  vf_load(k->bias + c)};
+  return op_channel(x, p);
+}
+
+/* y, x (rows, stride): `count` <= STRIP columns, each by its own moments and factor. */
+static void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t count, const moments *m,
+                          const double *factor, affine a) {
+  columns k = {0};
+  size_t exact[STRIP], exact_count = 0;
+  for (size_t c = 0; c < count; c++) {
+    k.near[c] = m[c].near, k.rest[c] = (float)(m[c].mean - m[c].near), k.factor[c] = (float)factor[c];
+    k.weight[c] = a.weight ? a.weight[c] + a.offset : 1.0f, k.bias[c] = a.bias ? a.bias[c] : 0.0f;
+    if (m[c].exact) exact[exact_count++] = c;
+  }
+  for (size_t r = 0; r < rows; r++, x += stride, y += stride) {
+    float kept[STRIP]; /* y may equal x */
+    for (size_t i = 0; i < exact_count; i++)
+      kept[i] = exact_element(x[exact[i]], m[exact[i]].mean, factor[exact[i]], a, exact[i]);
+    size_t c = 0;
+    for (; c + AN_LANES <= count; c += AN_LANES) vf_store(y + c, column_vector(vf_load(x + c), &k, c));
+    if (c < count) vf_store_tail(y + c, count - c, column_vector(vf_load_tail(x + c, count - c, 0.0f), &k, c));
+    for (size_t i = 0; i < exact_count; i++) y[exact[i]] = kept[i];
+  }
+}
 
 /* n elements of one channel. */
 static void write_channel(float *y, const float *x, size_t n, moments m, double factor, affine a, size_t channel) {
@@ -346,20 +398,24 @@ static void write_channel(float *y, const float *x, size_t n, moments m, double 
     map_affine_form(y, x, n, op_channel, p, a, 0);
 }
 
+/* Given statistics: the mean itself is near, and x - mean can't overflow unless that is far beyond 2^100. */
+AN_INLINE moments given_moments(float mean, float var) {
+  return (moments){mean, var, mean, !(mean > -0x1p100f && mean < 0x1p100f)};
+}
+
 void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
                       const float *weight, const float *bias, double eps, double momentum, double weight_offset,
                       int training, int biased_running, size_t outer, size_t channels, size_t inner) {
-  const affine a = {weight, bias, (float)weight_offset};
   const double n = (double)outer * (double)inner, unbiased = !biased_running && n > 1 ? n / (n - 1) : 1;
-  for (size_t first = 0; first < channels; first += CHANNELS) {
-    const size_t count = channels - first < CHANNELS ? channels - first : CHANNELS;
-    moments m[CHANNELS];
-    double factor[CHANNELS];
-    if (training && inner == 1) column_moments(m, x + first, outer, channels, count);
+  for (size_t first = 0; first < channels; first += STRIP) {
+    const size_t count = channels - first < STRIP ? channels - first : STRIP;
+    moments m[STRIP];
+    double factor[STRIP];
+    if (training && inner == 1) column_moments(m, x + first, outer, channels, count, eps);
     for (size_t i = 0; i < count; i++) {
       const size_t c = first + i;
       if (!training)
-        m[i] = (moments){running_mean[c], running_var[c], 0, 1};
+        m[i] = given_moments(running_mean[c], running_var[c]);
       else if (inner > 1)
         m[i] = centred_moments((elements){x + c * inner, outer, channels * inner, inner}, eps);
       /* Given statistics do not promise that no spread means x == mean. */
@@ -372,14 +428,16 @@ void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, f
         running_var[c] = (float)((1 - momentum) * running_var[c] + momentum * m[i].square * unbiased);
       }
     }
-    for (size_t o = 0; o < outer; o++) {
-      const size_t at = (o * channels + first) * inner;
-      if (inner == 1)
-        for (size_t i = 0; i < count; i++) y[at + i] = exact_element(x[at + i], m[i].mean, factor[i], a, first + i);
-      else
-        for (size_t i = 0; i < count; i++)
-          write_channel(y + at + i * inner, x + at + i * inner, inner, m[i], factor[i], a, first + i);
+    const affine strip = {weight ? weight + first : NULL, bias ? bias + first : NULL, (float)weight_offset};
+    if (inner == 1) {
+      write_columns(y + first, x + first, outer, channels, count, m, factor, strip);
+      continue;
     }
+    for (size_t o = 0; o < outer; o++)
+      for (size_t i = 0; i < count; i++) {
+        const size_t at = (o * channels + first + i) * inner;
+        write_channel(y + at, x + at, inner, m[i], factor[i], strip, i);
+      }
   }
 }
 
