@@ -107,7 +107,7 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
   await page.selectOption('#field-activation', 'relu');
   await settled(page);
   compare((await rowsOf(page))[2], await inNode({ ...smol, activation: 'relu' }, { rows: 16, seed: 7 }), 'edited');
-  assert.match(page.url(), /c=SmolLM2-135M,preset:smollm2_135m,activation:relu/);
+  await page.waitForFunction(() => location.hash.includes('c=SmolLM2-135M,preset:smollm2_135m,activation:relu'));
   assert.ok(await page.isVisible('.field.differs .not-a'), 'what differs from A is marked');
   await page.screenshot({ path: join(shots, 'inspector.png') });
 

@@ -71,13 +71,18 @@ export function forward(an, block, input) {
     const y = block.forward(x).toArray();
     const result = { rows: input.rows, given: input.given, cost: block.cost(input.rows), output: summarize(y) };
     const signals = { stream: input.data, output: y };
-    if (estimate(block.config).bytes <= MAX_TRACE_BYTES) {
+    const { placement, residual } = block.config;
+    result.complete = estimate(block.config).bytes <= MAX_TRACE_BYTES;
+    if (result.complete) {
       const { stages } = trace(an, block, x);
       const error = distance(stages.y.toArray(), y);
       if (error > SAME) throw new Error(`the steps do not give the block's output (distance ${error})`);
       signals.branch = stages.branch.toArray();
       signals.hidden = stages.hidden.toArray();
       result.stages = summarizeStages(stages);
+    } else if (residual && placement !== 'post' && placement !== 'deepnorm') {
+      signals.branch = y.map((value, i) => value - input.data[i]);
+      result.stages = { x: summarize(input.data), branch: summarize(signals.branch), y: result.output };
     }
     return { result, signals };
   });

@@ -46,12 +46,21 @@ function travel(from, to) {
 export const undo = () => travel(past, future);
 export const redo = () => travel(future, past);
 
-let writtenHash = '';
+/** The page's address with the whole state. */
+export const link = () => new URL(`#${encodeState(state.peek())}`, location.href).href;
+
+// A little later than the edit: browsers allow only so many changes of the address in a time.
+const WRITE_AFTER = 150;
+let writtenHash = location.hash;
+let writing = 0;
 effect(() => {
   const hash = `#${encodeState(state.value)}`;
-  if (hash === location.hash || (hash === '#' && location.hash === '')) return;
-  writtenHash = hash;
-  history.replaceState(null, '', hash);
+  clearTimeout(writing);
+  writing = setTimeout(() => {
+    if (hash === location.hash) return;
+    writtenHash = hash;
+    history.replaceState(null, '', hash);
+  }, WRITE_AFTER);
 });
 addEventListener('hashchange', () => {
   if (location.hash !== writtenHash) update(decodeState(location.hash), 'link');

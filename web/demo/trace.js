@@ -36,7 +36,7 @@ export function trace(an, block, x) {
   if (['pre', 'peri', 'lns', 'layer_scale'].includes(placement)) {
     branch = norm(branch, 'norm');
     if (placement === 'lns') branch = scaled(branch, 1 / Math.sqrt(values.layer));
-    stages.norm = branch;
+    if (branch !== x) stages.norm = branch;
   }
 
   const { params } = an.activations.find(({ name }) => name === activation);

@@ -6,7 +6,7 @@ import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure
 import { histograms, summarize } from './numbers.js';
 import { SIGNALS } from './state.js';
 
-const KEPT = 16;
+const KEPT = 8;
 const MAX_VALUES = 1 << 20; // of one signal, for the histograms
 const BATCHES = { quick: 5, compare: 9 };
 
@@ -81,7 +81,7 @@ async function run(job, report) {
   const id = ++current;
   onVisible();
   try {
-    const { variant } = job.variant === 'auto' ? await best() : await instance(job.variant);
+    const variant = job.variant === 'auto' ? await best() : job.variant;
     await runAll({ ...job, variant }, id, report);
     return true;
   } catch (error) {
@@ -90,11 +90,18 @@ async function run(job, report) {
   }
 }
 
+/** The variant that `auto` takes here. */
+let chosen = null;
 async function best() {
-  const an = await load();
-  if (instances.has(an.variant)) an.dispose();
-  else instances.set(an.variant, Promise.resolve(an));
-  return { variant: an.variant };
+  chosen ??= load().then((an) => {
+    if (instances.has(an.variant)) an.dispose();
+    else instances.set(an.variant, Promise.resolve(an));
+    return an.variant;
+  });
+  return chosen.catch((error) => {
+    chosen = null;
+    throw error;
+  });
 }
 
 const isHeavy = ({ values }) => estimate(values).bytes > HEAVY_BYTES;
@@ -273,8 +280,7 @@ async function fetchTrained(base, name) {
 
 expose({
   async catalog() {
-    const { variant } = await best();
-    return describe(await instance(variant));
+    return describe(await instance(await best()));
   },
   run,
   cancel() {

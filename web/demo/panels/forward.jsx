@@ -5,7 +5,7 @@ import { Chart, drawMarker, Table } from '../parts/chart.jsx';
 import { LETTERS } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
-import { distributions, keys, language, results, set, state, text } from '../session.js';
+import { cancelled, distributions, keys, language, results, set, state, text } from '../session.js';
 import { SIGNALS } from '../state.js';
 import { STAGES } from '../trace.js';
 
@@ -49,7 +49,7 @@ const shortName = (index, limit = 16) => {
 };
 
 // From this width on lines are labelled with names, below with letters.
-const ROOMY = 420;
+const ROOMY = 380;
 
 // Many fills on top of each other say nothing.
 const fillOf = (color, count) => (count > 4 ? undefined : `${color}${count > 2 ? '12' : '1f'}`);
@@ -117,7 +117,7 @@ function Histogram() {
           name: plotWidth > ROOMY ? shortName(index) : LETTERS[index],
           x: centers[at],
           y: Math.max(share, logShare ? floor : 0),
-          dy: -12,
+          dy: align === 'center' ? -12 : 0,
           align,
         };
       });
@@ -200,7 +200,9 @@ function Sizes() {
   const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
   const all = rms.flat().filter((value) => value > 0);
   const [low, high] = outward(Math.min(1, ...all) / 1.1, Math.max(1, ...all) * 1.1);
-  const missing = entries.some((entry) => entry?.result && !entry.result.stages);
+  const missing = entries.flatMap((entry, index) =>
+    entry?.result && !entry.result.complete && isCurrent(index) ? LETTERS[index] : [],
+  );
 
   const build = (colors, width) => {
     // Beside the lines' ends the names where there is room for them, the letters where not.
@@ -264,7 +266,7 @@ function Sizes() {
   return (
     <Chart
       title={t.forward.sizes}
-      note={`${t.forward.sizesNote}${missing ? `${t.sign.semicolon}${t.forward.noSteps}` : ''}`}
+      note={`${t.forward.sizesNote}${missing.length > 0 ? `${t.sign.semicolon}${t.forward.noSteps(missing.join(t.sign.list))}` : ''}`}
       empty={series.length === 0}
       build={build}
       deps={[entries, configs.map(({ name }) => name).join('\n'), t]}
@@ -341,7 +343,7 @@ function Statistics() {
         </span>,
         ...head.slice(2).map(() => '–'),
       ];
-    if (!entry?.result) return [name, ...head.slice(1).map(() => '…')];
+    if (!entry?.result) return [name, ...head.slice(1).map(() => (cancelled.value ? '–' : '…'))];
     const { output, stages, rows: used, given } = entry.result;
     const time = entry.times?.[entry.result.variant];
     const old = entry.key !== keys.value[index];
@@ -362,7 +364,7 @@ function Statistics() {
           ]
         : []),
       stages?.branch && stages.x.rms > 0 ? number(stages.branch.rms / stages.x.rms) : '–',
-      time ? spread(time.median, time.half, 's') : '…',
+      time ? spread(time.median, time.half, 's') : cancelled.value || entry.timeError ? '–' : '…',
     ];
     return old
       ? cells.map((cell, i) =>

@@ -4,7 +4,10 @@ import { Table } from '../parts/chart.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { rateOf } from '../parts/status-bar.jsx';
-import { catalog, results, set, state, text } from '../session.js';
+import { cancelled, catalog, results, set, state, text } from '../session.js';
+
+// In place of a figure: on its way, or not coming.
+const waiting = () => (cancelled.value ? '–' : '…');
 
 const VARIANTS = ['relaxed', 'simd', 'scalar'];
 
@@ -122,15 +125,7 @@ function Timings() {
       const time = entry?.times?.[variant];
       const name = <ConfigName key="name" index={index} />;
       if (!time || !entry.result)
-        return [
-          name,
-          variant,
-          '–',
-          capabilities[variant].available ? '…' : capabilities[variant].reason,
-          '–',
-          '–',
-          '–',
-        ];
+        return [name, variant, '–', capabilities[variant].available ? waiting() : s.refusedShort, '–', '–', '–'];
       const rate = rateOf(entry, variant);
       return [
         name,
@@ -162,7 +157,7 @@ function Costs() {
   const rows = state.value.configs.map((_, index) => {
     const result = results.value[index]?.result;
     const name = <ConfigName key="name" index={index} />;
-    if (!result) return [name, ...Array(6).fill(results.value[index]?.error ? '–' : '…')];
+    if (!result) return [name, ...Array(6).fill(results.value[index]?.error ? '–' : waiting())];
     const { parameters, flops, bytes } = result.cost;
     return [
       name,

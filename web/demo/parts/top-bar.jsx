@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { announcement, canRedo, canUndo, language, redo, set, state, text, undo } from '../session.js';
+import { announcement, canRedo, canUndo, language, link, redo, set, state, text, undo } from '../session.js';
 
 const THEMES = ['auto', 'light', 'dark'];
 
@@ -64,11 +64,11 @@ function CopyLink({ narrow }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(link());
     } catch {
       // Without the permission: through a selection.
       const field = document.createElement('textarea');
-      field.value = location.href;
+      field.value = link();
       document.body.append(field);
       field.select();
       document.execCommand('copy');
