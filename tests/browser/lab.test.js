@@ -483,7 +483,7 @@ test('the built page allows no other host and no inline script', { skip }, async
 if (process.env.ADDNORM_SCREENSHOT) {
   test('the README’s screenshot', { skip }, async () => {
     const hash = 'c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm&c=DeepNorm,preset:deepnorm&selected=1';
-    const { page, finish } = await lab(hash, { viewport: { width: 1280, height: 800 } });
+    const { page, finish } = await lab(hash, { viewport: { width: 1440, height: 860 } });
     await settled(page);
     const path = join(root, 'docs/screenshot.png');
     writeFileSync(path, await page.screenshot());

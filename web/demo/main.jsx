@@ -4,5 +4,5 @@ import { App } from './app.jsx';
 import { start } from './session.js';
 import './styles.css';
 
+start(); // the worker starts up while the page is drawn
 render(<App />, document.getElementById('app'));
-start();
