@@ -486,17 +486,18 @@ static int size_fits(size_t a, size_t b, size_t c, size_t d) {
          !__builtin_mul_overflow(n, sizeof(float), &n);
 }
 
-static an_status check_rows(size_t norm, double eps, double weight_offset, size_t rows, size_t d) {
+static an_status check_rows(size_t norm, double alpha, double eps, double weight_offset, size_t rows, size_t d) {
   if (norm >= AN_NORM_COUNT || list[norm].kind[0] != 'r') return AN_UNKNOWN_OP;
   const an_status status = norm_check(eps, weight_offset);
   if (status) return status;
+  if (!(alpha >= -3.4e38 && alpha <= 3.4e38)) return AN_INVALID_VALUE;
   if (d == 0) return AN_INVALID_SHAPE;
   return size_fits(rows, d, 1, 1) ? AN_OK : AN_SIZE_OVERFLOW;
 }
 
 an_status an_norm_fwd(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
                       const float *alpha, size_t norm, double eps, double weight_offset, size_t rows, size_t d) {
-  const an_status status = check_rows(norm, eps, weight_offset, rows, d);
+  const an_status status = check_rows(norm, 1, eps, weight_offset, rows, d);
   if (status || rows == 0) return status;
   if (!y || !x) return AN_NULL_POINTER;
   norm_apply(y, mean, rstd, x, weight, bias, alpha, norm, eps, weight_offset, rows, d);
@@ -506,8 +507,7 @@ an_status an_norm_fwd(float *y, float *mean, float *rstd, const float *x, const 
 an_status an_add_norm_fwd(float *sum, float *y, float *mean, float *rstd, const float *x, const float *residual,
                           const float *weight, const float *bias, const float *norm_alpha, size_t norm, double alpha,
                           double eps, double weight_offset, size_t rows, size_t d) {
-  if (norm < AN_NORM_COUNT && !(alpha >= -3.4e38 && alpha <= 3.4e38)) return AN_INVALID_VALUE;
-  const an_status status = check_rows(norm, eps, weight_offset, rows, d);
+  const an_status status = check_rows(norm, alpha, eps, weight_offset, rows, d);
   if (status || rows == 0) return status;
   if (!sum || !y || !x || !residual) return AN_NULL_POINTER;
   norm_apply_add(sum, y, mean, rstd, x, residual, weight, bias, norm_alpha, norm, alpha, eps, weight_offset, rows, d);
