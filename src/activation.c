@@ -4,27 +4,9 @@
 #include "map.h"
 #include "vmath.h"
 
-#include "activation/celu.h"
-#include "activation/elu.h"
-#include "activation/gelu_erf.h"
-#include "activation/gelu_quick.h"
-#include "activation/gelu_tanh.h"
-#include "activation/hard_sigmoid.h"
-#include "activation/hard_swish.h"
-#include "activation/identity.h"
-#include "activation/leaky_relu.h"
-#include "activation/log_sigmoid.h"
-#include "activation/mish.h"
-#include "activation/relu.h"
-#include "activation/relu_squared.h"
-#include "activation/selu.h"
-#include "activation/sigmoid.h"
-#include "activation/silu.h"
-#include "activation/softcap.h"
-#include "activation/softplus.h"
-#include "activation/softsign.h"
-#include "activation/swish.h"
-#include "activation/tanh.h"
+#define AN_ACTIVATION_BODIES
+#include "activation/list.def"
+#undef AN_ACTIVATION_BODIES
 
 /* Any finite number; normal floats, which the bodies divide by: positive ones, or of both signs. */
 enum { AN_ANY, AN_POSITIVE, AN_NONZERO };
