@@ -45,14 +45,15 @@ typedef struct affine {
   float offset;               /* added to weight */
 } affine;
 
-enum { WEIGHT = 1, BIAS = 2 };
+enum { WEIGHT = 1, BIAS = 2, OFFSET = 4 };
 
 /* An element before weight and bias; p: its constants. */
 typedef vf (*norm_op)(vf x, const vf *p);
 
 AN_INLINE vf affine_vector(vf v, affine a, size_t i, int form) {
   if (!(form & WEIGHT)) return form & BIAS ? vf_add(v, vf_load(a.bias + i)) : v;
-  const vf w = vf_add(vf_load(a.weight + i), vf_set(a.offset));
+  vf w = vf_load(a.weight + i);
+  if (form & OFFSET) w = vf_add(w, vf_set(a.offset));
   return form & BIAS ? vf_madd(v, w, vf_load(a.bias + i)) : vf_mul(v, w);
 }
 
@@ -74,11 +75,13 @@ AN_INLINE void map_affine_form(float *y, const float *x, size_t n, norm_op op, c
 
 /* y[i] = op(x[i], p) * (weight[i] + offset) + bias[i]; y may equal x. */
 AN_INLINE void map_affine(float *y, const float *x, size_t n, norm_op op, const vf *p, affine a) {
-  switch ((a.weight ? WEIGHT : 0) | (a.bias ? BIAS : 0)) {
+  switch ((a.weight ? WEIGHT : 0) | (a.bias ? BIAS : 0) | (a.weight && a.offset != 0 ? OFFSET : 0)) {
     case 0: map_affine_form(y, x, n, op, p, a, 0); break;
     case WEIGHT: map_affine_form(y, x, n, op, p, a, WEIGHT); break;
     case BIAS: map_affine_form(y, x, n, op, p, a, BIAS); break;
-    default: map_affine_form(y, x, n, op, p, a, WEIGHT | BIAS);
+    case WEIGHT | BIAS: map_affine_form(y, x, n, op, p, a, WEIGHT | BIAS); break;
+    case WEIGHT | OFFSET: map_affine_form(y, x, n, op, p, a, WEIGHT | OFFSET); break;
+    default: map_affine_form(y, x, n, op, p, a, WEIGHT | BIAS | OFFSET);
   }
 }
 
