@@ -8,14 +8,15 @@
  * Bounds are in ULP of the true value (units of 2^-149 where that is subnormal), the larger of plain and fused, over
  * every float32 in the range named (tests/c/exhaustive.c; docs/accuracy.md). Coefficients are minimax, found by the
  * Remez exchange in 40 digits, then rounded to float one by one, the others fitted again after each; what that leaves
- * of the approximation is given as a power of two.
+ * of the approximation is given as a power of two. Long polynomials are evaluated in pairs of coefficients: a loop
+ * waits for the chain of products.
  */
 #ifndef AN_VMATH_H
 #define AN_VMATH_H
 
 #include "simd.h"
 
-/* Parts of e^v: r = v - n ln 2, |r| < 0.35. n is kept as n + 254 in the low nine bits; the others are of no account. */
+/* Parts of e^v: r = v - n ln 2, |r| < 0.35. n is kept as n + 254 in the low ten bits; the others are of no account. */
 typedef struct vm_reduced {
   vf r;
   vi n;
@@ -180,7 +181,7 @@ AN_INLINE vf vm_copysign(vf magnitude, vf sign) {
   return vi_float_bits(vi_or(vf_bits(magnitude), vi_and(vf_bits(sign), vi_set(INT32_MIN))));
 }
 
-/* tanh x <= 1.3 ULP everywhere */
+/* tanh x <= 1.4 ULP everywhere */
 AN_INLINE vf vm_tanh(vf x) {
   const vf a = vf_abs(x);
   return vm_copysign(vf_select(vf_lt(a, vf_set(0.55f)), vf_madd(a, vm_tanh_small(a), a), vm_tanh_large(a)), x);
