@@ -266,12 +266,9 @@ AN_INLINE void norm_elementwise(const norm_rows *a, map_op op, double p0) {
   }
 }
 
-#include "norm/dyt.h"
-#include "norm/layer_norm.h"
-#include "norm/layer_norm_std.h"
-#include "norm/none.h"
-#include "norm/rms_norm.h"
-#include "norm/rms_norm_outside.h"
+#define AN_NORM_BODIES
+#include "norm/list.def"
+#undef AN_NORM_BODIES
 
 static void norm_run(const norm_rows *a, size_t norm) {
   switch (norm) {
