@@ -502,6 +502,16 @@ for (const variant of variants) {
     for (const module of [a, b, c, d, e, other]) module.dispose();
   });
 
+  check('loadState: parameters may change places', () => {
+    const ffn = an.ffn({ d_model: 2, d_ff: 3, gated: true }, { seed: 5 });
+    const { up, gate } = ffn.state();
+    ffn.loadState({ ...ffn.state(), up: ffn.parameters.gate, gate: ffn.parameters.up });
+    assert.deepEqual([ffn.state().up, ffn.state().gate], [gate, up]);
+    ffn.loadState({ ...ffn.state(), up: ffn.parameters.gate.data, gate: ffn.parameters.up.data });
+    assert.deepEqual([ffn.state().up, ffn.state().gate], [up, gate]);
+    ffn.dispose();
+  });
+
   check('parameters: set() is seen by the next forward, a write through data after touch()', () => {
     const ffn = an.ffn({ d_model: 2, d_ff: 3, activation: 'identity' });
     assert.ok(ffn instanceof Ffn && !(ffn instanceof Block));

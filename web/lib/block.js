@@ -347,8 +347,13 @@ class Layer {
     this.#alive();
     Frame.run(this.#engine, (frame) => {
       const operands = this.#match(frame, 'state', state, 'out_in');
-      [...this.#materialise()].forEach(([parameter, tensor], i) => {
-        operands[i].copyTo(addressOf(tensor, this.#engine, parameter.name));
+      const targets = [...this.#materialise()].map(([{ name }, tensor]) => frame.input(name, tensor));
+      // A parameter that takes the place of another is read before it is itself overwritten.
+      const sources = operands.map((operand, i) =>
+        targets.some((target, j) => j !== i && operand.overlaps(target)) ? operand.copy() : operand,
+      );
+      this.#parameters.forEach((parameter, i) => {
+        sources[i].copyTo(targets[i].address);
         this.#stale.add(parameter);
       });
     });
