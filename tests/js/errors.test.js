@@ -77,6 +77,8 @@ for (const variant of variants) {
   assert.equal(block.parameters.up.size, 6);
   block.forward(x).dispose();
   const weight = shaped([1, 2, 3, 4, 5, 6], [3, 2]);
+  const shrunk = new Float32Array(new ArrayBuffer(16, { maxByteLength: 16 }), 0, 4);
+  shrunk.buffer.resize(8);
 
   const probe = () => [
     ...an.activation('silu', Float32Array.of(1, -2)),
@@ -136,9 +138,30 @@ for (const variant of variants) {
       }
       refuses(`${place}: disposed`, 'DISPOSED', /has been disposed/, () => run(gone));
       if (place !== 'set data') refuses(`${place}: foreign`, 'WRONG_INSTANCE', /another instance/, () => run(foreign));
+      refuses(`${place}: Proxy`, 'INVALID_ARGUMENT', /expected a Tensor, got a Proxy/, () => run(new Proxy(x, {})));
+      refuses(`${place}: heir`, 'INVALID_ARGUMENT', /expected/, () => run(Object.create(Tensor.prototype)));
+      refuses(`${place}: shrunk`, 'INVALID_ARGUMENT', /detached or has shrunk/, () => run(shrunk));
       const five = { data: new Float32Array(5), shape: [2, 2] };
       refuses(`${place}: 5 for [2, 2]`, 'SHAPE_MISMATCH', /shape \[2, 2\] has 4 elements, data has 5/, () => run(five));
     }
+  });
+
+  test(`${variant}: getters run once, and an argument that one of them disposes is seen`, () => {
+    const values = [Float32Array.of(1, -2), null, 'x'];
+    const data = { shape: [2] };
+    Object.defineProperty(data, 'data', { get: () => values.shift() });
+    assert.deepEqual(an.activation('relu', data), Float32Array.of(1, 0));
+    assert.deepEqual(values, [null, 'x']);
+
+    const first = an.tensor(new Float32Array(4));
+    const disposing = {
+      get data() {
+        first.dispose();
+        return new Float32Array(4);
+      },
+      shape: [4],
+    };
+    refuses('x, disposed by y', 'DISPOSED', /x: this tensor has been disposed/, () => an.add(first, disposing));
   });
 
   test(`${variant}: what is no size is refused, wherever a size is taken`, () => {

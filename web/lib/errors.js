@@ -45,15 +45,22 @@ export function describe(value) {
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'function') return 'a function';
   if (typeof value !== 'object' || value === null) return String(value);
-  if (Array.isArray(value)) {
+  const tag = tagOf(value);
+  if (tag === 'Array' && Array.isArray(value)) {
     const short = value.length <= 8 && value.every((element) => typeof element === 'number');
     return short ? shapeText(value) : `an array of ${value.length}`;
   }
-  return isPlain(value) ? 'an object' : `a ${tagOf(value)}`;
+  return tag === 'Object' ? 'an object' : `a ${tag}`;
 }
 
 /** @param {unknown} value */
-const tagOf = (value) => Object.prototype.toString.call(value).slice(8, -1);
+function tagOf(value) {
+  try {
+    return Object.prototype.toString.call(value).slice(8, -1);
+  } catch {
+    return 'value that cannot be read'; // a revoked Proxy
+  }
+}
 
 /**
  * True for an object that is no array, Map, Tensor, ...; also for one of another realm.

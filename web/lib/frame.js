@@ -2,7 +2,7 @@
 // One operation's operands: checked first, copied in when their address is asked for, freed at the end in any case.
 import { product } from './check.js';
 import { AddnormError, shapeText } from './errors.js';
-import { addressOf, numbersOf, Tensor } from './tensor.js';
+import { addressOf, isTensor, numbersOf, Tensor } from './tensor.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 
@@ -32,6 +32,8 @@ export class Operand {
 
   /** Its address. The first time it may allocate, so views that were made before are dead then. */
   get address() {
+    // Asked for anew: a getter of a later argument may have disposed it.
+    if (this.tensor) return addressOf(this.tensor, this.#frame.engine, this.what);
     if (this.#address === 0 && this.size > 0) {
       this.#address = this.#frame.room(this.size * 4, this.what);
       if (this.#source) this.#frame.memory.floats(this.#address, this.size).set(this.#source);
@@ -45,7 +47,14 @@ export class Operand {
    */
   copyTo(address) {
     const { memory } = this.#frame;
-    memory.floats(address, this.size).set(this.#source ?? memory.floats(this.#address, this.size));
+    memory.floats(address, this.size).set(this.#source ?? memory.floats(this.address, this.size));
+  }
+
+  /** The same numbers in memory of the frame's own. */
+  copy() {
+    const copy = this.#frame.output(this.shape, this.what);
+    this.copyTo(copy.address);
+    return copy;
   }
 
   /** Copies the numbers back to where they came from, after a kernel has updated them in place. */
@@ -74,17 +83,16 @@ export class Operand {
 }
 
 export class Frame {
-  #engine;
   /** @type {Set<number>} */
   #temporaries = new Set();
 
   /** @param {Engine} engine */
   constructor(engine) {
-    this.#engine = engine;
+    this.engine = engine;
   }
 
   get memory() {
-    return this.#engine.memory;
+    return this.engine.memory;
   }
 
   /**
@@ -124,7 +132,7 @@ export class Frame {
    * @returns {Operand}
    */
   input(what, value, wanted, hint = '') {
-    const address = value instanceof Tensor ? addressOf(value, this.#engine, what) : null;
+    const address = isTensor(value) ? addressOf(value, this.engine, what) : null;
     const { data, shape: own } = numbersOf(value, what);
     if (wanted && (own ? shapeText(own) !== shapeText(wanted) : data.length !== product(wanted))) {
       throw new AddnormError(
@@ -168,7 +176,7 @@ export class Frame {
     const from = operand.address;
     const plan = this.room(rank * 8, 'the order of axes');
     this.memory.words(plan, rank * 2).set([...operand.shape, ...order]);
-    this.#engine.compute('permute', 'an_permute', address, from, plan, plan + rank * 4, rank);
+    this.engine.compute('permute', 'an_permute', address, from, plan, plan + rank * 4, rank);
   }
 
   /**
@@ -188,7 +196,7 @@ export class Frame {
    */
   adopt(operand) {
     this.#temporaries.delete(operand.address);
-    return new Tensor(this.#engine, operand.address, operand.shape);
+    return new Tensor(this.engine, operand.address, operand.shape);
   }
 
   /** @param {Operand} operand */

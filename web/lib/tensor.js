@@ -10,6 +10,12 @@ import { AddnormError, shapeText } from './errors.js';
 export let addressOf;
 
 /**
+ * True for a real Tensor: not for a Proxy of one, nor for what only has its prototype.
+ * @type {(value: unknown) => value is Tensor}
+ */
+export let isTensor;
+
+/**
  * Disposes a module's parameter, which its own dispose() refuses.
  * @type {(tensor: Tensor) => void}
  */
@@ -33,6 +39,9 @@ export class Tensor {
       }
       return tensor.#address(what);
     };
+    isTensor = /** @type {typeof isTensor} */ (
+      (value) => typeof value === 'object' && value !== null && #engine in value
+    );
     release = (tensor) => {
       tensor.#disposed = true;
       tensor.#engine.memory.free(tensor.#pointer);
@@ -145,35 +154,43 @@ function isFloats(value) {
  * @returns {{ data: Float32Array, shape: readonly number[] | null }}
  */
 export function numbersOf(value, what) {
-  if (value instanceof Tensor) return { data: value.data, shape: value.shape };
+  if (isTensor(value)) return { data: value.data, shape: value.shape };
   if (isFloats(value)) return { data: attached(value, what), shape: null };
-  if (typeof value === 'object' && value !== null && 'data' in value && 'shape' in value && isFloats(value.data)) {
-    const shape = checkShape(`${what}.shape`, value.shape);
-    const data = attached(value.data, `${what}.data`);
-    if (product(shape) !== data.length) {
-      throw new AddnormError(
-        'SHAPE_MISMATCH',
-        `${what}: shape ${shapeText(shape)} has ${product(shape)} elements, data has ${data.length}`,
-      );
+  if (value instanceof Tensor) {
+    throw new AddnormError('INVALID_ARGUMENT', `${what}: expected a Tensor, got a Proxy of one: pass what it wraps`);
+  }
+  if (typeof value === 'object' && value !== null && 'data' in value && 'shape' in value) {
+    // Read once: a getter may give something else the next time.
+    const { data, shape } = value;
+    if (isFloats(data)) {
+      const sizes = checkShape(`${what}.shape`, shape);
+      const { length } = attached(data, `${what}.data`);
+      if (product(sizes) !== length) {
+        throw new AddnormError(
+          'SHAPE_MISMATCH',
+          `${what}: shape ${shapeText(sizes)} has ${product(sizes)} elements, data has ${length}`,
+        );
+      }
+      return { data, shape: sizes };
     }
-    return { data, shape };
   }
   throw invalid(what, value, 'a Tensor, a Float32Array or { data: Float32Array, shape }');
 }
 
 /**
- * A detached array looks empty; most often it is a Tensor's `data` that was kept for too long.
+ * An array whose buffer is detached, or has shrunk below its end, looks empty. Most often it is a Tensor's `data` that
+ * was kept for too long.
  * @param {Float32Array} array
  * @param {string} what
  */
 function attached(array, what) {
   if (array.length > 0) return array;
   try {
-    new Uint8Array(array.buffer);
+    array.keys();
   } catch {
     throw new AddnormError(
       'INVALID_ARGUMENT',
-      `${what}: its buffer is detached; a tensor's data is dead after the next allocation: pass the tensor, or data anew`,
+      `${what}: its buffer is detached or has shrunk; a tensor's data is dead after the next allocation: pass the tensor, or data anew`,
     );
   }
   return array;
