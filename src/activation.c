@@ -81,6 +81,7 @@ void activation_apply_gated(float *y, const float *gate, const float *up, size_t
 an_status an_activation_fwd(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
   const an_status status = activation_check(activation, p0, p1);
   if (status) return status;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
   if (n == 0) return AN_OK;
   if (!y || !x) return AN_NULL_POINTER;
   activation_apply(y, x, n, activation, p0, p1);
@@ -90,6 +91,7 @@ an_status an_activation_fwd(float *y, const float *x, size_t n, size_t activatio
 an_status an_glu_fwd(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0, double p1) {
   const an_status status = activation_check(activation, p0, p1);
   if (status) return status;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
   if (n == 0) return AN_OK;
   if (!y || !gate || !up) return AN_NULL_POINTER;
   activation_apply_gated(y, gate, up, n, activation, p0, p1);

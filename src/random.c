@@ -105,6 +105,7 @@ an_status an_random(float *out, size_t n, int distribution, double a, double b, 
   const double largest = 0x1.fffffep127;
   if (!(a >= -largest && a <= largest && b >= -largest && b <= largest)) return AN_INVALID_VALUE;
   if (distribution == AN_RANDOM_UNIFORM ? a > b : b < 0) return AN_INVALID_VALUE;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
   if (n == 0) return AN_OK;
   if (!out) return AN_NULL_POINTER;
 

@@ -200,6 +200,9 @@ static void check_known_cases(void) {
   float x = 1, y = 5;
   CHECK(an_activation_fwd(&y, &x, 1, beyond, 1, 1) == AN_UNKNOWN_OP && y == 5.0f, "index beyond the list");
   CHECK(an_glu_fwd(&y, &x, &x, 1, beyond, 1, 1) == AN_UNKNOWN_OP && y == 5.0f, "index beyond the list");
+  const size_t most = SIZE_MAX / sizeof(float);
+  CHECK(an_activation_fwd(&y, &x, most + 1, 0, 1, 1) == AN_SIZE_OVERFLOW && y == 5.0f, "bytes overflow");
+  CHECK(an_glu_fwd(&y, &x, &x, SIZE_MAX, 0, 1, 1) == AN_SIZE_OVERFLOW && y == 5.0f, "bytes overflow");
   CHECK(!an_activation_name(beyond) && !an_activation_aliases(beyond) && !an_activation_formula(beyond) &&
             !an_activation_source(beyond) && an_activation_param_count(beyond) == 0 &&
             !an_activation_param_name(beyond, 0) && an_activation_param_default(beyond, 0) == 0,

@@ -564,6 +564,55 @@ static void test_sizes(void) {
   CHECK(an_block_packed_bytes(config) == (3 * 8 + 8 + 7 * 8 + 4 + 4 + 4) * sizeof(float), "packed bytes");
 }
 
+/* Everything of one axis comes back as it was packed; running statistics as forward has made them. */
+static void test_unpack(void) {
+  double config[MAX_FIELDS], bad[MAX_FIELDS];
+  small(config, 5, 7);
+  memcpy(bad, config, sizeof bad);
+  set(bad, "d_model", 0);
+  set(config, "norm", norm("batch_norm"));
+  set(config, "placement", placement("layer_scale"));
+  set(config, "momentum", 1);
+  block b;
+  block_make(&b, config);
+  float value[8];
+  for (size_t i = 0; i < b.count; i++) {
+    size_t rows, cols;
+    const size_t axes = an_block_parameter_shape(config, i, &rows, &cols);
+    for (size_t j = 0; j < 8; j++) value[j] = 12345.678f;
+    const an_status status = an_block_unpack(value, config, i, b.packed);
+    if (axes == 2) {
+      CHECK(status == AN_INVALID_SHAPE && value[0] == 12345.678f, "%s is a matrix", b.name[i]);
+      continue;
+    }
+    CHECK(status == AN_OK && memcmp(value, b.value[i], cols * sizeof(float)) == 0, "%s", b.name[i]);
+    for (size_t j = cols; j < 8; j++) CHECK(value[j] == 12345.678f, "%s: written beyond %zu", b.name[i], cols);
+  }
+
+  /* Momentum 1: the mean and the unbiased variance of the batch, which is x itself. */
+  enum { ROWS = 3, D = 5 };
+  float x[ROWS * D], y[ROWS * D];
+  for (size_t i = 0; i < ROWS * D; i++) x[i] = (float)test_normal(&state);
+  block_forward(&b, y, x, 1, 1, ROWS);
+  for (size_t i = 0; i < b.count; i++) {
+    const int is_mean = strcmp(b.name[i], "norm_running_mean") == 0, is_var = strcmp(b.name[i], "norm_running_var") == 0;
+    if (an_block_unpack(value, config, i, b.packed) || !(is_mean || is_var)) continue;
+    for (size_t c = 0; c < D; c++) {
+      double mean = 0, square = 0;
+      for (size_t r = 0; r < ROWS; r++) mean += x[r * D + c] / (double)ROWS;
+      for (size_t r = 0; r < ROWS; r++) square += (x[r * D + c] - mean) * (x[r * D + c] - mean);
+      const double want = is_mean ? mean : square / (ROWS - 1);
+      CHECK(fabs(value[c] - want) <= 1e-6 * (1 + fabs(want)), "%s[%zu]: %g, not %g", b.name[i], c, value[c], want);
+    }
+  }
+  CHECK(an_block_unpack(NULL, config, 1, b.packed) == AN_NULL_POINTER, "value");
+  CHECK(an_block_unpack(value, config, 1, NULL) == AN_NULL_POINTER, "packed");
+  CHECK(an_block_unpack(value, NULL, 1, b.packed) == AN_NULL_POINTER, "config");
+  CHECK(an_block_unpack(value, bad, 1, b.packed) == AN_INVALID_VALUE, "bad config");
+  CHECK(an_block_unpack(value, config, b.count, b.packed) == AN_UNKNOWN_OP, "parameter");
+  block_free(&b);
+}
+
 static void test_block_errors(void) {
   double config[MAX_FIELDS], bad[MAX_FIELDS];
   small(config, 4, 8);
@@ -683,6 +732,7 @@ int main(void) {
   test_initial_values();
   test_cost();
   test_sizes();
+  test_unpack();
   test_block_errors();
   test_placements();
   test_shapes();

@@ -146,6 +146,7 @@ static void test_edges(void) {
   CHECK(an_random(x, 4, AN_RANDOM_NORMAL, 0, -1, 0, 0) == AN_INVALID_VALUE, "sigma < 0");
   CHECK(an_random(x, 4, AN_RANDOM_NORMAL, NAN, 1, 0, 0) == AN_INVALID_VALUE, "NaN");
   CHECK(an_random(x, 4, AN_RANDOM_UNIFORM, 0, 1e39, 0, 0) == AN_INVALID_VALUE, "beyond float");
+  CHECK(an_random(x, SIZE_MAX, AN_RANDOM_UNIFORM, 0, 1, 0, 0) == AN_SIZE_OVERFLOW, "bytes overflow");
   CHECK(an_random(NULL, 4, AN_RANDOM_UNIFORM, 0, 1, 0, 0) == AN_NULL_POINTER, "NULL");
   CHECK(an_random(NULL, 0, AN_RANDOM_UNIFORM, 0, 1, 0, 0) == AN_OK, "nothing to do");
 }
