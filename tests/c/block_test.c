@@ -595,7 +595,8 @@ static void test_unpack(void) {
   for (size_t i = 0; i < ROWS * D; i++) x[i] = (float)test_normal(&state);
   block_forward(&b, y, x, 1, 1, ROWS);
   for (size_t i = 0; i < b.count; i++) {
-    const int is_mean = strcmp(b.name[i], "norm_running_mean") == 0, is_var = strcmp(b.name[i], "norm_running_var") == 0;
+    const int is_mean = strcmp(b.name[i], "norm_running_mean") == 0,
+              is_var = strcmp(b.name[i], "norm_running_var") == 0;
     if (an_block_unpack(value, config, i, b.packed) || !(is_mean || is_var)) continue;
     for (size_t c = 0; c < D; c++) {
       double mean = 0, square = 0;
@@ -698,6 +699,14 @@ static void test_config(void) {
     CHECK(get(used, "activation_p0") == an_activation_param_default(a, 0), "p0 of %s", an_activation_name(a));
     CHECK(get(used, "activation_p1") == an_activation_param_default(a, 1), "p1 of %s", an_activation_name(a));
   }
+  /* A given beta scales the weights in any placement, as its help says. */
+  float plain[12], scaled[12];
+  double with_beta[MAX_FIELDS];
+  small(with_beta, 3, 4);
+  an_block_parameter_init(plain, with_beta, 0, 7);
+  set(with_beta, "beta", -4);
+  an_block_parameter_init(scaled, with_beta, 0, 7);
+  for (size_t i = 0; i < 12; i++) CHECK(scaled[i] == -4 * plain[i] && plain[i] != 0, "beta in pre, at %zu", i);
   /* DeepNorm for a stack of single FFN blocks: alpha = S^(1/4), beta = (4 S)^(-1/4). */
   set(config, "placement", placement("deepnorm"));
   for (int depth = 1; depth <= 1024; depth = depth * 3 / 2 + 1) {
