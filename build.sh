@@ -29,7 +29,7 @@ If none is there, one is set up in the cache (about 2 minutes and 2.5 GB):
   ADDNORM_CACHE      another place for the cache
   ADDNORM_MIRROR     another Debian mirror for debootstrap
 
-The rest of the project: npm start (Block Lab), npm test, npm run bench; see README.md.
+The rest of the project: npm start (Block Lab), npm test; see README.md.
 EOF
 }
 
