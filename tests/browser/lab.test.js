@@ -44,7 +44,8 @@ const rowsOf = (page) =>
   page.$$eval(`${PANEL} .table-box tbody >> nth=0`, ([body]) =>
     [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
   );
-const toNumber = (text) => Number(text.replaceAll('−', '-').replaceAll('\u202f', ''));
+/** A mean below rounding is shown as ≈ 0. */
+const toNumber = (text) => Number(text.replace('≈ 0', '0').replaceAll('−', '-').replaceAll('\u202f', ''));
 /** Three significant digits were shown; what is zero but for rounding may be anything as small. */
 function near(shown, expected, what, zero = 1e-6) {
   const got = toNumber(shown);
@@ -85,6 +86,9 @@ test('a first visit compares two configurations, with the figures that Node give
   compare(rows[0], await inNode({ ...small, placement: 'post' }, { rows: 256, seed: 7 }), 'A');
   compare(rows[1], await inNode({ ...small, placement: 'pre' }, { rows: 256, seed: 7 }), 'B');
   for (const row of rows) assert.match(row[row.length - 1], /^[\d.]+ ± [\d.]+\u202f[mµ]s$/, 'time with its spread');
+  assert.equal(rows[0][2], '≈ 0', 'the mean after a norm is rounding');
+  assert.match(await page.getAttribute('abbr[title*="e−"]', 'title'), /^−?[\d.]+e−\d+$/);
+  assert.match(await page.textContent('.explain'), /seed 7\. A \(Post-Norm\).* B \(Pre-Norm\).*Xiong et al\. 2020/);
   assert.ok((await page.$$('.plot canvas')).length >= 2, 'two charts are drawn');
   assert.ok((await page.$$('math')).length >= 3, 'formulas are MathML');
   assert.match(await page.textContent('.status-bar'), /relaxed SIMD.*FLOP\/s.*wasm memory.*seed 7/s);
@@ -199,6 +203,19 @@ test('the browser’s language and colour scheme are taken up', { skip }, async 
   await settled(page);
   assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
   assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  await finish();
+});
+
+test('scales that differ widely: the spike is named, and ÷ σ shows its shape', { skip }, async () => {
+  const { page, finish } = await lab('rows=32&signal=branch&c=A,preset:pre_norm&c=B,preset:layer_scale');
+  await settled(page);
+  const note = () => page.textContent('.chart >> nth=0 >> .note');
+  assert.match(await note(), /B too narrow/);
+  await page.check('.chart >> nth=0 >> [aria-label*="standard deviation"]');
+  await page.waitForFunction(() => /std of its own/.test(document.querySelector('.chart .note').textContent));
+  assert.doesNotMatch(await note(), /too narrow/);
+  await page.waitForFunction(() => location.hash.includes('sigma=on'));
+  await page.screenshot({ path: join(shots, 'sigma.png') });
   await finish();
 });
 
@@ -415,6 +432,10 @@ test('keyboard: tabs, charts, and a name for every control', { skip }, async () 
   await page.waitForFunction(() =>
     /^x: +A [\d.]+ +B [\d.]+/.test(document.querySelectorAll('.readout')[1].textContent),
   );
+  for (const node of await page.$$('.inspector .wiring .node')) {
+    await node.focus();
+    assert.ok(await node.evaluate((element) => element === document.activeElement), 'a box takes the focus');
+  }
   await page.click('.chart >> nth=0 >> button:has-text("Table")');
   assert.equal((await page.$$('.chart >> nth=0 >> tbody tr')).length, 25);
 

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { describe, estimate, forward, makeBlock, makeInput, measure } from '../../web/demo/compute.js';
+import { explanations } from '../../web/demo/explain.js';
 import * as fields from '../../web/demo/fields.js';
 import * as format from '../../web/demo/format.js';
 import { checkWidth, InputError, parseCsv, parseJson, parseNpy, parseNumbers } from '../../web/demo/input.js';
@@ -48,6 +49,7 @@ const anyState = fc
       inputStd: fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => value + 0),
       signal: fc.constantFrom(...state.SIGNALS),
       logShare: fc.boolean(),
+      sigma: fc.boolean(),
       variant: fc.constantFrom('auto', 'relaxed', 'simd', 'scalar'),
       onlyDifferent: fc.boolean(),
       selected: fc.integer({ min: 0, max: 5 }),
@@ -438,7 +440,7 @@ test('values that are not finite are counted and do not spoil the rest', () => {
   );
   assert.equal(summary.std, 1);
   assert.equal(summary.rms, Math.sqrt(5));
-  const { series } = histograms([data, null], [summary], 4);
+  const { series } = histograms([data, null], [summary, null], { bins: 4 });
   assert.deepEqual(series[0].counts, [1, 0, 0, 1]);
   assert.equal(series[1], null);
   assert.deepEqual(summarize(Float32Array.of(Number.NaN)).mean, null);
@@ -451,7 +453,7 @@ test('a histogram counts every finite value once, and equal values have an axis 
       fc.array(fc.float32Array({ minLength: 1, maxLength: 60 }), { minLength: 1, maxLength: 4 }),
       (arrays) => {
         const summaries = arrays.map((data) => summarize(data));
-        const shared = histograms(arrays, summaries, 7);
+        const shared = histograms(arrays, summaries, { bins: 7 });
         if (!shared) return assert.ok(summaries.every(({ finite }) => finite === 0));
         assert.ok(shared.low < shared.high);
         shared.series.forEach(({ counts, below, above }, i) => {
@@ -460,6 +462,49 @@ test('a histogram counts every finite value once, and equal values have an axis 
       },
     ),
   );
+});
+
+test('in units of its own deviation every scale shows the same shape', () => {
+  const data = Float32Array.from({ length: 4096 }, (_, i) => ((i * 37) % 101) ** 2 - 2000);
+  const tiny = data.map((value) => value * 2 ** -30);
+  const summaries = [data, tiny].map(summarize);
+  const { low, high, series } = histograms([data, tiny], summaries, { sigma: true });
+  assert.deepEqual(series[1].counts, series[0].counts);
+  const { mean, std, min, max } = summaries[0];
+  assert.ok(Math.abs(low - (min - mean) / std) < 1e-12 && Math.abs(high - (max - mean) / std) < 1e-12);
+  // On a common axis the small one is a spike.
+  const common = histograms([data, tiny], summaries);
+  assert.ok(common.series[1].counts.includes(4096));
+  // Equal values have no deviation; what has no finite value has no place.
+  const flat = Float32Array.of(3, 3, 3);
+  const none = Float32Array.of(Number.NaN);
+  const mixed = histograms([flat, none, null], [summarize(flat), summarize(none), null], { sigma: true });
+  assert.equal(
+    mixed.series[0].counts.reduce((a, b) => a + b),
+    3,
+  );
+  assert.equal(mixed.series[2], null);
+});
+
+test('what is said about the blocks follows their fields', () => {
+  const of = (...configs) => configs.map((values) => fields.completed(values, catalog.fields));
+  const say = (values, { trained = values.map(() => false), selected = 1 } = {}) =>
+    explanations(values, trained, selected).map(({ key, letters, toOne }) => `${key} ${letters} ${toOne}`);
+  assert.deepEqual(say(of({ placement: 'post' }, { placement: 'pre' })), ['post 0 true', 'pre 1 true']);
+  assert.deepEqual(say(of({ placement: 'post', norm: 'dyt' }, { placement: 'post' })), ['post 0,1 false']);
+  const values = of({ placement: 'post' }, { placement: 'peri' }, { placement: 'deepnorm' });
+  assert.deepEqual(say(values, { selected: 2 }), ['post 0 true', 'deepnorm 2 true']);
+  assert.deepEqual(say(values, { selected: 0 }), ['post 0 true', 'peri 1 true'], 'the next one that differs');
+  assert.deepEqual(say(of({ norm: 'none' }, { residual: false })), ['none 0 false', 'no_residual 1 true']);
+  assert.deepEqual(say(of({ placement: 'post' }), { trained: [true], selected: 0 }), ['post 0 false']);
+  for (const { name } of catalog.placements) {
+    const [{ key, source }] = explanations(of({ placement: name }), [false], 0);
+    assert.equal(key, name);
+    assert.match(source?.[1] ?? 'https://arxiv.org/abs/', /^https:\/\/arxiv\.org\/abs\//);
+    for (const language of Object.values(texts)) {
+      for (const toOne of [true, false]) assert.match(language.forward.placements[key]('A, C', toOne), /A, C.*[.。]$/);
+    }
+  }
 });
 
 test('seeded input: normal, and each number from seed and place alone', () => {

@@ -7,10 +7,11 @@ export const GROUPS = ['norm', 'residual', 'ffn', 'size', 'init'];
 export const defaultOf = (field) => (Number.isNaN(field.default) ? null : (field.default ?? null));
 
 /** Every field's value: the configuration's, else the default. null where AUTO decides. */
-export function valuesOf(config, fields) {
-  const own = fieldsOf(config);
-  return Object.fromEntries(fields.map((field) => [field.name, own[field.name] ?? defaultOf(field)]));
-}
+export const valuesOf = (config, fields) => completed(fieldsOf(config), fields);
+
+/** The same for what an.block() is given. */
+export const completed = (own, fields) =>
+  Object.fromEntries(fields.map((field) => [field.name, own[field.name] ?? defaultOf(field)]));
 
 /** What reset returns a field to, and whether there is anything to reset. */
 export function resetOf(config, field) {

@@ -92,3 +92,9 @@ const TEX = [
 
 /** A placement's short TeX formula as plain text: x + F(N(x)). */
 export const plainFormula = (tex) => TEX.reduce((text, [pattern, by]) => text.replace(pattern, by), tex);
+
+/** "5" or "5–9": how many batches were timed. */
+export function batchesText(counts) {
+  const [low, high] = [Math.min(...counts), Math.max(...counts)];
+  return low === high ? String(low) : `${low}–${high}`;
+}

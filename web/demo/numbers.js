@@ -49,30 +49,39 @@ const REACH = 6; // standard deviations that the shared axis shows at most
 // More values carry finer bins (Rice's rule).
 const binsFor = (count) => Math.min(72, Math.max(24, Math.round(2 * Math.cbrt(count))));
 
-/** Counts of several arrays over the same bins. `below` and `above` are the finite values outside the axis. */
-export function histograms(arrays, summaries, bins = binsFor(Math.max(...summaries.map(({ finite }) => finite)))) {
+/**
+ * Counts of several arrays over the same bins. `below` and `above` are the finite values outside the axis.
+ * @param arrays @param summaries of each, null where there is none
+ * @param {{ bins?: number, sigma?: boolean }} options sigma: each array's values as (value - mean) / std of its own
+ */
+export function histograms(arrays, summaries, { bins, sigma = false } = {}) {
+  const known = summaries.filter((summary) => summary?.finite > 0);
+  if (known.length === 0) return null;
+  bins ??= binsFor(Math.max(...known.map(({ finite }) => finite)));
+  const unit = ({ mean, std }) => (sigma ? { shift: mean, scale: std || 1 } : { shift: 0, scale: 1 });
   let low = Infinity;
   let high = -Infinity;
-  for (const { mean, std, min, max } of summaries) {
-    if (mean === null) continue;
-    low = Math.min(low, Math.max(min, mean - REACH * std));
-    high = Math.max(high, Math.min(max, mean + REACH * std));
+  for (const summary of known) {
+    const { mean, std, min, max } = summary;
+    const { shift, scale } = unit(summary);
+    low = Math.min(low, (Math.max(min, mean - REACH * std) - shift) / scale);
+    high = Math.max(high, (Math.min(max, mean + REACH * std) - shift) / scale);
   }
-  if (!(low <= high)) return null;
   if (!(high - low > 1e-12 * Math.max(Math.abs(low), Math.abs(high)))) {
     const pad = Math.max(Math.abs(low) * 0.1, 0.5); // all values equal
     low -= pad;
     high += pad;
   }
   const width = (high - low) / bins;
-  const series = arrays.map((data) => {
+  const series = arrays.map((data, k) => {
     if (!data) return null;
+    const { shift, scale } = summaries[k]?.finite > 0 ? unit(summaries[k]) : { shift: 0, scale: 1 };
     const counts = new Float64Array(bins);
     let below = 0;
     let above = 0;
     for (let i = 0; i < data.length; i++) {
-      const value = data[i];
-      if (!Number.isFinite(value)) continue;
+      if (!Number.isFinite(data[i])) continue;
+      const value = (data[i] - shift) / scale;
       if (value < low) below++;
       else if (value > high) above++;
       else counts[Math.min(bins - 1, Math.floor((value - low) / width))]++;

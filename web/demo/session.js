@@ -17,7 +17,7 @@ export const canRedo = computed(() => future.value.length > 0);
 let lastEdit = { label: '', time: 0 };
 
 // Looking around is no edit.
-const VIEW = ['panel', 'selected', 'sidebar', 'language', 'theme', 'signal', 'logShare', 'onlyDifferent'];
+const VIEW = ['panel', 'selected', 'sidebar', 'language', 'theme', 'signal', 'logShare', 'sigma', 'onlyDifferent'];
 
 /** Replaces the state. Edits with the same label in quick succession are one step of undo; without a label, none. */
 export function update(next, label = '') {
@@ -144,8 +144,10 @@ document.addEventListener('visibilitychange', () => api?.setHidden(document.hidd
 
 export async function start() {
   startWorker();
+  const listed = api.catalog();
+  runNow(); // the worker computes while the page draws what the catalogue lists
   try {
-    catalog.value = await api.catalog();
+    catalog.value = await listed;
   } catch (error) {
     fatal.value = { code: error.code ?? error.name, message: error.message };
   }
@@ -153,26 +155,24 @@ export async function start() {
 
 // ---- Runs
 
-/** What is running: null, or { step, done, total, since }. */
+/** What is running: null, or { step, done, total, since } and the bytes of a block that is made. */
 export const progress = signal(null);
 /** true after Cancel, until something is edited or run again. */
 export const cancelled = signal(false);
 /** By configuration: { key, result, times, error, timeError }. An older key's stays until the new one arrives. */
 export const results = signal([]);
-/** Over shared bins: { keys, histograms } */
+/** Over shared bins: { keys, histograms, sigma } */
 export const distributions = signal(null);
 
 /** What has to be computed for the state: a change of its text starts a run. */
 const job = computed(() => {
-  if (!catalog.value) return null;
-  const { configs, rows, seed, inputMean, inputStd, variant, panel } = state.value;
+  const { configs, rows, seed, inputMean, inputStd, variant, panel, sigma } = state.value;
   const source = file.value ? { file: file.value.id } : { rows, seed, inputMean, inputStd };
   const jobs = configs.map((config) => {
     const fields = fieldsOf(config);
-    const values = valuesOf(config, catalog.value.fields);
     const trained = trainedOf(config.weights)?.file ?? '';
     // DeepNorm's depth and the like are in the fields; the seed matters to weights even where a file is the input.
-    return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, values, trained };
+    return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, trained };
   });
   return {
     configs: jobs,
@@ -183,13 +183,15 @@ const job = computed(() => {
     variant,
     useFile: Boolean(file.value),
     compare: panel === 'speed',
+    sigma,
   };
 });
-const jobText = computed(() =>
-  JSON.stringify(job.value && [job.value.configs.map(({ key }) => key), job.value.compare]),
-);
+const jobText = computed(() => {
+  const { configs, compare, sigma } = job.value;
+  return JSON.stringify([configs.map(({ key }) => key), compare, sigma]);
+});
 
-export const keys = computed(() => job.value?.configs.map(({ key }) => key) ?? []);
+export const keys = computed(() => job.value.configs.map(({ key }) => key));
 
 /** Whether what is shown is not yet what the state asks for. */
 export const busy = computed(() => {
@@ -207,10 +209,10 @@ export async function runNow() {
   const mine = ++serial;
   cancelled.value = false;
   await stop();
-  if (mine !== serial || !job.value) return;
+  if (mine !== serial || !api) return;
   const todo = job.value;
   keepMatching(todo);
-  if (todo.useFile) checkFile(todo);
+  if (todo.useFile) checkFile();
   const since = performance.now();
   let over = false;
   try {
@@ -263,21 +265,23 @@ function keepMatching({ configs }) {
   );
 }
 
-function checkFile({ configs }) {
+function checkFile() {
   const { shape, name } = file.value;
   const last = shape[shape.length - 1];
-  const misfit = configs.find(({ values }) => values.d_model !== last);
-  fileError.value = misfit ? { name, code: 'WIDTH', detail: { shape, last, width: misfit.values.d_model } } : null;
+  const widths = state.value.configs.map((config) => valuesOf(config, catalog.value?.fields ?? []).d_model ?? last);
+  const width = widths.find((own) => own !== last);
+  fileError.value = width ? { name, code: 'WIDTH', detail: { shape, last, width } } : null;
 }
 
 function receive(event, since) {
   const { type, index, key } = event;
   if (type === 'progress') {
-    progress.value = { step: event.step, done: event.done, total: event.total, since };
+    const { step, done, total, bytes } = event;
+    progress.value = { step, done, total, bytes, since };
     return;
   }
   if (type === 'histograms') {
-    distributions.value = { keys: event.keys, histograms: event.histograms };
+    distributions.value = { keys: event.keys, histograms: event.histograms, sigma: event.sigma };
     return;
   }
   const entries = results.value.slice();
@@ -290,10 +294,14 @@ function receive(event, since) {
 }
 
 let timer = 0;
+let edited = false; // the first run is start()'s: it does not wait for the catalogue
 effect(() => {
-  if (jobText.value === 'null') return;
-  clearTimeout(timer);
-  timer = setTimeout(runNow, results.peek().length === 0 ? 0 : DEBOUNCE);
+  jobText.value;
+  if (edited) {
+    clearTimeout(timer);
+    timer = setTimeout(runNow, DEBOUNCE);
+  }
+  edited = true;
 });
 
 // ---- Announcements for screen readers

@@ -31,6 +31,7 @@ export const PROPS = [
   { name: 'inputStd', key: 'std', type: number(0, 1e6), initial: 1 },
   { name: 'signal', key: 'signal', type: oneOf(...SIGNALS), initial: 'output' },
   { name: 'logShare', key: 'log', type: flag, initial: false },
+  { name: 'sigma', key: 'sigma', type: flag, initial: false },
   { name: 'variant', key: 'variant', type: oneOf('auto', 'relaxed', 'simd', 'scalar'), initial: 'auto' },
   { name: 'onlyDifferent', key: 'diff', type: flag, initial: false },
   { name: 'selected', key: 'selected', type: integer(0, MAX_CONFIGS - 1), initial: 1 },

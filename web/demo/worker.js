@@ -3,6 +3,7 @@
 import { load } from 'addnorm';
 import { expose } from 'comlink';
 import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
+import { completed } from './fields.js';
 import { histograms, summarize } from './numbers.js';
 import { SIGNALS } from './state.js';
 
@@ -72,7 +73,7 @@ async function undisturbed(id) {
 }
 
 /**
- * @param {object} job { configs: [{ key, fields, values, trained }], rows, seed, inputMean, inputStd, useFile,
+ * @param {object} job { configs: [{ key, fields, trained }], rows, seed, inputMean, inputStd, useFile, sigma,
  *   variant: 'auto' or a name, compare: whether every variant is timed, base: the page's address }
  * @param {(event: object) => void} report a Comlink proxy
  * @returns {Promise<boolean>} false if it was cancelled
@@ -82,7 +83,9 @@ async function run(job, report) {
   onVisible();
   try {
     const variant = job.variant === 'auto' ? await best() : job.variant;
-    await runAll({ ...job, variant }, id, report);
+    const { fields } = await instance(await best());
+    const configs = job.configs.map((config) => ({ ...config, values: completed(config.fields, fields) }));
+    await runAll({ ...job, configs, variant }, id, report);
     return true;
   } catch (error) {
     if (error instanceof Cancelled) return false;
@@ -112,9 +115,12 @@ async function runAll(job, id, report) {
   const entries = configs.map(() => null);
   const order = configs.map((_, index) => index).sort((a, b) => isHeavy(configs[a]) - isHeavy(configs[b]) || a - b);
   for (const [done, index] of order.entries()) {
-    report({ type: 'progress', step: 'forward', done, total: configs.length });
-    const { key } = configs[index];
-    if (isHeavy(configs[index]) && entries.some(Boolean)) reportHistograms(configs, entries, report);
+    const { key, values } = configs[index];
+    // Nothing is heard of a large block while it is made: the page says so, and shows no share.
+    if (isHeavy(configs[index]) && !kept.has(key))
+      report({ type: 'progress', step: 'make', bytes: estimate(values).bytes, done, total: configs.length });
+    else report({ type: 'progress', step: 'forward', done, total: configs.length });
+    if (isHeavy(configs[index]) && entries.some(Boolean)) reportHistograms(job, entries, report);
     await breathe(id);
     try {
       entries[index] = await computeOne(configs[index], job, id, report);
@@ -125,22 +131,16 @@ async function runAll(job, id, report) {
       report({ type: 'error', index, key, error: plainError(error) });
     }
   }
-  reportHistograms(configs, entries, report);
+  reportHistograms(job, entries, report);
   await timeAll(job, entries, id, report);
 }
 
-function reportHistograms(configs, entries, report) {
+function reportHistograms({ configs, sigma }, entries, report) {
   const shared = SIGNALS.map((signal) => {
-    const summaries = entries.map((entry) => entry?.summaries[signal]).filter(Boolean);
-    return [
-      signal,
-      histograms(
-        entries.map((entry) => entry?.signals[signal] ?? null),
-        summaries,
-      ),
-    ];
+    const of = (part) => entries.map((entry) => entry?.[part][signal] ?? null);
+    return [signal, histograms(of('signals'), of('summaries'), { sigma })];
   });
-  report({ type: 'histograms', histograms: Object.fromEntries(shared), keys: configs.map(({ key }) => key) });
+  report({ type: 'histograms', histograms: Object.fromEntries(shared), sigma, keys: configs.map(({ key }) => key) });
 }
 
 const plainError = (error) => ({ code: error.code ?? error.name, message: error.message });

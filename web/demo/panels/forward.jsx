@@ -1,11 +1,15 @@
 // What comes out of each block for the same input: distribution, size at every step, statistics.
 import uPlot from 'uplot';
-import { axisNumber, count, number, percent, spread } from '../format.js';
-import { Chart, drawMarker, Table } from '../parts/chart.jsx';
+import { explanations } from '../explain.js';
+import { valuesOf } from '../fields.js';
+import { axisNumber, batchesText, count, number, percent, spread } from '../format.js';
+import { Chart, labelWidth, Table } from '../parts/chart.jsx';
 import { LETTERS } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
-import { cancelled, distributions, keys, language, results, set, state, text } from '../session.js';
+import { drawMarker } from '../parts/marker.jsx';
+import { trainedOf } from '../presets.js';
+import { cancelled, catalog, distributions, file, keys, language, results, set, state, text } from '../session.js';
 import { SIGNALS } from '../state.js';
 import { STAGES } from '../trace.js';
 
@@ -29,24 +33,49 @@ export function ForwardPanel() {
         <Sizes />
       </div>
       <Statistics />
-      <div class="explain">
-        <p>
-          {t.forward.explain}{' '}
-          <a href="https://arxiv.org/abs/2002.04745" target="_blank" rel="noopener noreferrer">
-            {t.forward.source}
-          </a>
-        </p>
-        <p class="note">{t.forward.method}</p>
-      </div>
+      <Explanation />
     </>
   );
 }
 
+function Explanation() {
+  const t = text.value;
+  const f = t.forward;
+  const { configs, selected, seed } = state.value;
+  const values = configs.map((config) => valuesOf(config, catalog.value.fields));
+  const trained = configs.map(({ weights }) => Boolean(trainedOf(weights)));
+  const lettersOf = (indices) => indices.map((index) => LETTERS[index]).join(t.sign.list);
+  const withTrained = trained.flatMap((own, index) => (own ? [index] : []));
+  const said = explanations(values, trained, selected);
+  const sources = new Map(said.flatMap(({ source }) => (source ? [source] : [])));
+  return (
+    <div class="explain">
+      <p>
+        {file.value ? f.sameFile(seed) : f.sameSeed(seed)}
+        {withTrained.length > 0 && f.trainedWeights(lettersOf(withTrained))}
+        {said.map(({ letters, key, toOne }) => f.placements[key](lettersOf(letters), toOne)).join(t.sign.space)}{' '}
+        {[...sources].map(([name, address], i) => (
+          <>
+            {i > 0 && ' · '}
+            <a href={address} target="_blank" rel="noopener noreferrer">
+              {f.source(name)}
+            </a>
+          </>
+        ))}
+      </p>
+      <p class="note">{f.method}</p>
+    </div>
+  );
+}
+
 const nameOf = (index) => `${LETTERS[index]} ${state.value.configs[index]?.name ?? ''}`;
-const shortName = (index, limit = 16) => {
-  const name = nameOf(index);
-  return name.length > limit ? `${name.slice(0, limit - 1)}…` : name;
-};
+// At most as wide as 16 Latin letters.
+function shortName(index) {
+  const name = [...nameOf(index)];
+  if (labelWidth(name.join(''), 1) <= 11) return name.join('');
+  while (labelWidth(name.join(''), 1) > 10) name.pop();
+  return `${name.join('').trim()}…`;
+}
 
 // From this width on lines are labelled with names, below with letters.
 const ROOMY = 380;
@@ -59,7 +88,7 @@ const isCurrent = (index) => index < state.value.configs.length;
 
 function Histogram() {
   const t = text.value;
-  const { signal, logShare, configs } = state.value;
+  const { signal, logShare, sigma, configs } = state.value;
   const shared = distributions.value;
   const shown = shared?.histograms[signal];
   const series = (shown?.series ?? [])
@@ -101,27 +130,15 @@ function Histogram() {
         })),
       ],
     },
-    labels: () => {
-      const peak = shares.reduce((best, values) => Math.max(best, ...values), 0);
-      return series.map(({ index }, s) => {
-        const at = labelPlace(
-          shares[s],
-          shares.filter((_, other) => other !== s),
-        );
-        const share = shares[s][at];
-        // Beside the curve on a flank, over it at the top.
-        const align =
-          share > 0.85 * peak ? 'center' : at < shares[s].indexOf(Math.max(...shares[s])) ? 'right' : 'left';
-        return {
-          index,
-          name: plotWidth > ROOMY ? shortName(index) : LETTERS[index],
-          x: centers[at],
-          y: Math.max(share, logShare ? floor : 0),
-          dy: align === 'center' ? -12 : 0,
-          align,
-        };
-      });
+    marks: (u) => {
+      if (series.length > 1) for (const [s, { index }] of series.entries()) markCurve(u, s + 1, index, colors);
     },
+    labels: (u) =>
+      placeNames(
+        u,
+        series.map(({ index }) => ({ index, name: plotWidth > ROOMY ? shortName(index) : LETTERS[index] })),
+        colors.size,
+      ),
   });
 
   const readout = (i) =>
@@ -132,12 +149,18 @@ function Histogram() {
       entry.total - entry.below - entry.above - entry.counts.reduce((a, b) => a + b, 0),
     ])
     .filter(([, n]) => n > 0);
+  // So much narrower than the widest that the shared bins do not show their shape.
+  const narrow =
+    series.length > 1 && !shared.sigma
+      ? series.filter(({ entry }) => Math.max(...entry.counts) > 0.6 * entry.total).map(({ index }) => LETTERS[index])
+      : [];
   const outside = series.reduce((sum, { entry }) => sum + entry.below + entry.above, 0);
   return (
     <Chart
       title={`${t.forward.histogram}${t.sign.colon}${t.signalNames[signal]}`}
       note={[
-        t.forward.histogramNote,
+        shared?.sigma ? t.forward.sigmaNote : t.forward.histogramNote,
+        narrow.length > 0 && t.forward.narrow(narrow.join(t.sign.list)),
         outside > 0 && t.forward.outside(outside, count(outside)),
         broken.length > 0 &&
           `${t.forward.nonFinite}${t.sign.colon}${broken.map(([letter, n]) => `${letter} ${count(n)}`).join(t.sign.comma)}`,
@@ -149,15 +172,26 @@ function Histogram() {
       deps={[shared, signal, logShare, configs.map(({ name }) => name).join('\n'), t]}
       readout={readout}
       controls={
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={logShare}
-            aria-label={t.forward.logShareLong}
-            onChange={(event) => set({ logShare: event.target.checked })}
-          />
-          {t.forward.logShare}
-        </label>
+        <>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={sigma}
+              aria-label={t.forward.sigmaLong}
+              onChange={(event) => set({ sigma: event.target.checked })}
+            />
+            {t.forward.sigma}
+          </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={logShare}
+              aria-label={t.forward.logShareLong}
+              onChange={(event) => set({ logShare: event.target.checked })}
+            />
+            {t.forward.logShare}
+          </label>
+        </>
       }
       table={{
         head: [t.forward.bin, ...series.map(({ index }) => nameOf(index))],
@@ -170,15 +204,102 @@ function Histogram() {
   );
 }
 
-// The bin where a curve stands out most from the others; its peak if it is alone.
-function labelPlace(values, others) {
-  let best = 0;
-  let most = -Infinity;
-  for (let i = 0; i < values.length; i++) {
-    const lead = values[i] - 0.999 * Math.max(0, ...others.map((other) => other[i]));
-    if (lead > most) [best, most] = [i, lead];
+/**
+ * Where the curves' names stand, in pixels of the plot: at the curve, where it is the outermost and the name covers
+ * none; what finds no such place is listed with its marker in the emptier upper corner.
+ */
+function placeNames(u, items, size) {
+  const [xs, ...values] = u.data;
+  const { width, height } = { width: u.bbox.width / devicePixelRatio, height: u.bbox.height / devicePixelRatio };
+  const px = xs.map((x) => u.valToPos(x, 'x'));
+  const step = px.length > 1 ? px[1] - px[0] : width;
+  const tops = values.map((list) => list.map((value) => (value > 0 ? u.valToPos(value, 'y') : height)));
+  const envelope = px.map((_, i) => Math.min(...tops.map((top) => top[i])));
+  const half = 0.65 * size;
+  let taken = [];
+  // The highest point of all curves between two abscissas.
+  const skyline = (from, to) =>
+    envelope.reduce(
+      (best, top, i) => (px[i] + step / 2 > from && px[i] - step / 2 < to ? Math.min(best, top) : best),
+      height,
+    );
+  const isFree = ({ from, to, top }) =>
+    from >= 0 &&
+    to <= width &&
+    top - half >= 0 &&
+    skyline(from, to) >= top + half &&
+    taken.every((other) => to + 8 < other.from || other.to + 8 < from || Math.abs(other.top - top) >= 2 * half);
+
+  const find = (s, own) => {
+    const curve = tops[s];
+    const rest = px.map((_, i) => Math.min(height, ...tops.filter((_, other) => other !== s).map((top) => top[i])));
+    const peak = curve.indexOf(Math.min(...curve));
+    let best = null;
+    const consider = (place, lead) => {
+      if (lead >= 4 && (!best || lead > best.lead) && isFree(place)) best = { ...place, lead };
+    };
+    const over = { align: 'center', from: px[peak] - own / 2, to: px[peak] + own / 2 };
+    const top = skyline(over.from, over.to) - half - 4;
+    if (curve[peak] - top < 3.2 * half) consider({ ...over, top }, rest[peak] - curve[peak]);
+    for (let i = 0; i < px.length; i++) {
+      const lead = rest[i] - curve[i];
+      const left = px[i] - step / 2 - 8;
+      const right = px[i] + step / 2 + 8;
+      consider({ align: 'right', from: left - own, to: left, top: curve[i] }, lead);
+      consider({ align: 'left', from: right, to: right + own, top: curve[i] }, lead);
+    }
+    return best;
+  };
+
+  const byHeight = items.map((_, s) => s).sort((a, b) => Math.min(...tops[a]) - Math.min(...tops[b]));
+  const keyOf = (listed) => {
+    const room = 20 + Math.max(...listed.map((s) => labelWidth(items[s].name, size)));
+    const from = skyline(width - room, width) >= skyline(0, room) ? width - room : 0;
+    return { from, to: from + room, rows: listed.map((s, i) => ({ s, top: 8 + half + 1.35 * size * i })) };
+  };
+  // The list takes room, which may drive another name into it.
+  let key = null;
+  for (;;) {
+    taken = (key?.rows ?? []).map(({ top }) => ({ from: key.from, to: key.to, top }));
+    const inKey = (s) => key?.rows.some((row) => row.s === s);
+    const placed = [];
+    const homeless = [];
+    for (const s of byHeight) {
+      const place = inKey(s) ? null : find(s, labelWidth(items[s].name, size));
+      if (place) {
+        taken.push(place);
+        const left = { left: place.from, center: (place.from + place.to) / 2, right: place.to }[place.align];
+        placed.push({ ...items[s], left, top: place.top, align: place.align });
+      } else homeless.push(s);
+    }
+    if (homeless.length === (key?.rows.length ?? 0)) {
+      const rows = key?.rows ?? [];
+      return [
+        ...placed,
+        ...rows.map(({ s, top }) => ({ ...items[s], left: key.from + 20, top, align: 'left', marked: true })),
+      ];
+    }
+    key = keyOf(homeless);
   }
-  return best;
+}
+
+// Six markers along a curve, where it is above the ground; each curve's at other bins.
+function markCurve(u, s, index, colors) {
+  const { ctx } = u;
+  const scale = devicePixelRatio;
+  const values = u.data[s];
+  const ground = u.valToPos(u.scales.y.min, 'y', true) - 4 * scale;
+  const every = values.length / 8;
+  ctx.save();
+  ctx.strokeStyle = colors.line[index];
+  ctx.fillStyle = colors.surface;
+  ctx.lineWidth = 1.5 * scale;
+  for (let at = every * (0.5 + ((0.37 * s) % 1)); at < values.length; at += every) {
+    const i = Math.floor(at);
+    const y = values[i] > 0 ? u.valToPos(values[i], 'y', true) : ground;
+    if (y < ground) drawMarker(ctx, index, u.valToPos(u.data[0][i], 'x', true), y, 3.25 * scale);
+  }
+  ctx.restore();
 }
 
 const powers = (low, high) => {
@@ -207,9 +328,11 @@ function Sizes() {
   const build = (colors, width) => {
     // Beside the lines' ends the names where there is room for them, the letters where not.
     const roomy = width > ROOMY;
-    const room = roomy ? 24 + 7.4 * Math.max(...series.map(({ index }) => shortName(index).length)) : 20;
-    const pitch = (width - room - 52) / Math.max(1, present.length - 0.65);
-    const widths = present.map((stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 12 : 6.4));
+    const room = roomy ? 16 + Math.max(...series.map(({ index }) => labelWidth(shortName(index), colors.size))) : 20;
+    const pitch = (width - room - 44) / Math.max(1, present.length - 0.65);
+    const widths = present.map(
+      (stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 1 : 0.54) * colors.size,
+    );
     const crowded = widths.some((own, i) => i > 0 && (own + widths[i - 1]) / 2 + 4 > pitch);
     return {
       data: [present.map((_, i) => i), ...rms],
@@ -228,7 +351,7 @@ function Sizes() {
             grid: { show: false },
           },
           {
-            size: 52,
+            size: 44,
             splits: () => oneTwoFive(low, high),
             filter: (_, splits) => splits,
             values: (_, splits) =>
@@ -320,7 +443,8 @@ function Statistics() {
   );
   const reduced = results.value.some((entry) => entry?.result && entry.result.rows < entry.result.given);
   const f = t.forward;
-  const timed = results.value.find((entry) => entry?.times?.[entry.result?.variant]);
+  const batches = results.value.flatMap((entry) => entry?.times?.[entry.result?.variant]?.count ?? []);
+  const nearZero = results.value.some((entry) => entry?.result && isRounding(entry.result.output));
   const head = [
     f.configuration,
     f.tokens,
@@ -339,7 +463,7 @@ function Statistics() {
       return [
         name,
         <span key="e" class="error-text">
-          {entry.error.code}
+          {f.notComputed}
         </span>,
         ...head.slice(2).map(() => '–'),
       ];
@@ -351,7 +475,14 @@ function Statistics() {
     const cells = [
       name,
       used < given ? f.reducedRows(count(used), count(given)) : count(used),
-      ...[output.mean, output.std, output.min, output.max].map((value) => number(value)),
+      isRounding(output) ? (
+        <abbr key="mean" title={number(output.mean)}>
+          ≈ 0
+        </abbr>
+      ) : (
+        number(output.mean)
+      ),
+      ...[output.std, output.min, output.max].map((value) => number(value)),
       ...(anyBroken
         ? [
             broken > 0 ? (
@@ -378,9 +509,11 @@ function Statistics() {
         )
       : cells;
   });
-  const notes = [timed && f.timeNote(timed.times[timed.result.variant].count), reduced && f.reducedNote].filter(
-    Boolean,
-  );
+  const notes = [
+    batches.length > 0 && f.timeNote(batchesText(batches)),
+    reduced && f.reducedNote,
+    nearZero && f.nearZero,
+  ].filter(Boolean);
   return (
     <section class="card">
       <h2 class="visually-hidden">{f.tableTitle}</h2>
@@ -389,6 +522,10 @@ function Statistics() {
     </section>
   );
 }
+
+/** Whether a mean is less than the rounding of the largest value in float32, so that its digits say nothing. */
+const isRounding = ({ mean, min, max }) =>
+  mean !== 0 && Math.abs(mean) < 2 ** -24 * Math.max(Math.abs(min), Math.abs(max));
 
 function brokenText({ nan, plusInfinity, minusInfinity, count: total }) {
   const parts = [

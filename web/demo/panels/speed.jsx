@@ -1,5 +1,5 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
-import { count, number, si, spread } from '../format.js';
+import { batchesText, count, number, si, spread } from '../format.js';
 import { Table } from '../parts/chart.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
@@ -119,6 +119,7 @@ function Timings() {
   const t = text.value;
   const s = t.speed;
   const { capabilities } = catalog.value;
+  const batches = results.value.flatMap((entry) => VARIANTS.flatMap((variant) => entry?.times?.[variant]?.count ?? []));
   const rows = state.value.configs.flatMap((_, index) =>
     VARIANTS.map((variant) => {
       const entry = results.value[index];
@@ -146,7 +147,7 @@ function Timings() {
         rows={rows}
         caption={s.chart}
       />
-      <p class="note table-note">{t.forward.timeNote(9)}</p>
+      {batches.length > 0 && <p class="note table-note">{t.forward.timeNote(batchesText(batches))}</p>}
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { dark, text } from '../session.js';
 import { LETTERS } from './configs.jsx';
+import { drawMarker } from './marker.jsx';
 
 const FAMILY = 'system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 
@@ -25,7 +26,8 @@ function palette() {
  * @param props.title @param props.note what is shown, with unit
  * @param props.empty whether there is nothing to draw yet
  * @param props.build (colors, width) => { options, data } as uPlot takes them, marks(u) drawn over the lines, and
- *   labels(u) → [{ index, name, x, y, align }]
+ *   labels(u) → [{ index, name, align }] each with x, y on the scales, which are kept apart from each other, or with
+ *   left, top in pixels of the plot, which stand; marked: with the configuration's marker before the name
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
  * @param props.table the same figures: { head: string[], rows: (string|node)[][] }
@@ -145,6 +147,10 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
   );
 }
 
+/** About the width of a label in the charts' bold type; a CJK sign is as wide as one and a half others. */
+export const labelWidth = (name, size) =>
+  size * [...name].reduce((sum, sign) => sum + (sign > '\u2e80' ? 1.02 : 0.66), 0);
+
 // Labels do not cover each other: those that would are moved apart, the order is kept.
 function drawLabels(u, labels, colors) {
   const { ctx, bbox } = u;
@@ -154,13 +160,11 @@ function drawLabels(u, labels, colors) {
   ctx.font = `600 ${colors.size * scale}px ${FAMILY}`;
   ctx.textBaseline = 'middle';
   const placed = labels
+    .filter(({ left }) => left === undefined)
     .map((label) => ({
       ...label,
       left: u.valToPos(label.x, 'x', true) + ({ left: 10, right: -10 }[label.align] ?? 0) * scale,
-      top: Math.min(
-        bbox.top + bbox.height - line / 2,
-        Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true) + (label.dy ?? 0) * scale),
-      ),
+      top: Math.min(bbox.top + bbox.height - line / 2, Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true))),
       width: ctx.measureText(label.name).width,
     }))
     .sort((a, b) => a.top - b.top);
@@ -180,44 +184,24 @@ function drawLabels(u, labels, colors) {
       }
     }
   }
-  for (const { index, name, left, top, align, width } of placed) {
-    const [start, end] = extent({ left, width, align });
-    const x =
-      left + Math.max(0, bbox.left - start) - (align === 'left' ? 0 : Math.max(0, end - bbox.left - bbox.width));
+  const fixed = labels
+    .filter(({ left }) => left !== undefined)
+    .map((label) => ({ ...label, left: bbox.left + label.left * scale, top: bbox.top + label.top * scale }));
+  for (const { index, name, left, top, align, marked } of [...placed, ...fixed]) {
     ctx.textAlign = align;
     ctx.lineWidth = 4 * scale;
     ctx.lineJoin = 'round';
     ctx.strokeStyle = colors.surface;
-    ctx.strokeText(name, x, top);
+    ctx.strokeText(name, left, top);
     ctx.fillStyle = colors.text[index];
-    ctx.fillText(name, x, top);
+    ctx.fillText(name, left, top);
+    if (!marked) continue;
+    ctx.lineWidth = 2 * scale;
+    ctx.strokeStyle = colors.line[index];
+    ctx.fillStyle = colors.surface;
+    drawMarker(ctx, index, left - 12 * scale, top, 4 * scale);
   }
   ctx.restore();
-}
-
-/** Draws marker `index` around (x, y). */
-export function drawMarker(ctx, index, x, y, r) {
-  const polygon = (points) => {
-    for (let i = 0; i < points.length; i += 2)
-      ctx[i === 0 ? 'moveTo' : 'lineTo'](x + r * points[i], y + r * points[i + 1]);
-    ctx.closePath();
-  };
-  ctx.beginPath();
-  const shapes = [
-    () => ctx.arc(x, y, r, 0, 2 * Math.PI),
-    () => ctx.rect(x - r * 0.88, y - r * 0.88, r * 1.76, r * 1.76),
-    () => polygon([0, -1.2, 1.1, 0.8, -1.1, 0.8]),
-    () => polygon([0, -1.25, 1.25, 0, 0, 1.25, -1.25, 0]),
-    () => polygon([0, 1.2, 1.1, -0.8, -1.1, -0.8]),
-    () =>
-      polygon([
-        -0.4, -1.2, 0.4, -1.2, 0.4, -0.4, 1.2, -0.4, 1.2, 0.4, 0.4, 0.4, 0.4, 1.2, -0.4, 1.2, -0.4, 0.4, -1.2, 0.4,
-        -1.2, -0.4, -0.4, -0.4,
-      ]),
-  ];
-  shapes[index % shapes.length]();
-  ctx.fill();
-  ctx.stroke();
 }
 
 /** A table in a box of its own, so that the page never scrolls sideways. */
@@ -225,7 +209,7 @@ export function Table({ head, rows, caption, tall }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
     <section class={`table-box ${tall ? 'tall' : ''}`} aria-label={caption} tabIndex={0}>
-      <table>
+      <table aria-label={caption}>
         <thead>
           <tr>
             {head.map((cell, i) => (

@@ -262,7 +262,7 @@ export function ConfigChips({ onAdd, onEdit }) {
           aria-pressed={index === selected}
           onClick={() => (index === selected ? onEdit() : set({ selected: index }))}
         >
-          <Letter index={index} /> {config.name}
+          <Letter index={index} /> <span class="chip-name">{config.name}</span>
           {index === selected && (
             <svg viewBox="0 0 16 16" class="pencil" role="img" aria-label={t.configs.edit(LETTERS[index])}>
               <path d="m3 13 .6-2.8L10.5 3.3l2.2 2.2-6.9 6.9z" />

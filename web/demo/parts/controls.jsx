@@ -2,6 +2,7 @@
 import { state, text } from '../session.js';
 import { Letter } from './configs.jsx';
 import { TypedNumber } from './field.jsx';
+import { Marker } from './marker.jsx';
 
 /** One choice of a few, as radio buttons in one bar. */
 export function Segmented({ label, name, options, value, onChange }) {
@@ -62,7 +63,7 @@ export function LabelledNumber({ id, label, value, min, max, integer, onChange, 
 /** Letter, marker colour and name of a configuration, as it stands in tables. */
 export const ConfigName = ({ index }) => (
   <span class={`config-name config-${index}`}>
-    <i class="dot" aria-hidden="true" />
+    <Marker index={index} />
     <Letter index={index} /> {state.value.configs[index]?.name}
   </span>
 );

@@ -8,8 +8,16 @@ const COUNT_AFTER = 500;
 /** Nothing for 100 ms, then a thin bar at the panel's edge. */
 export function RunBar() {
   const t = text.value;
-  const { took, step, done, total } = useRun();
+  const { took, step, done, total, bytes } = useRun();
   if (took < BAR_AFTER) return null;
+  if (step === 'make') {
+    // One long call: how far it is cannot be known.
+    return (
+      <div class="progress-bar unknown" role="progressbar" aria-label={t.run.make(si(bytes, 'B'))}>
+        <span />
+      </div>
+    );
+  }
   return (
     <div
       class="progress-bar"
@@ -27,7 +35,7 @@ export function RunBar() {
 /** After half a second: how far it is, the time left, Cancel. After Cancel: a way to go on. */
 export function RunNote() {
   const t = text.value;
-  const { took, step, done, total } = useRun();
+  const { took, step, done, total, bytes } = useRun();
   if (cancelled.value) {
     return (
       <p class="run-note">
@@ -43,7 +51,7 @@ export function RunNote() {
   const left = share > 0.05 && step === 'time' ? ((took / 1000) * (1 - share)) / share : null;
   return (
     <p class="run-note">
-      {t.run[step]} {t.run.of(done, total)}
+      {step === 'make' ? t.run.make(si(bytes, 'B')) : `${t.run[step]} ${t.run.of(done, total)}`}
       {left !== null && ` · ${t.run.left(si(Math.max(left, 0.1), 's', 2))}`}{' '}
       <button type="button" class="button small" onClick={cancel}>
         {t.run.cancel}
@@ -54,8 +62,8 @@ export function RunNote() {
 
 function useRun() {
   const now = useClock(Boolean(progress.value));
-  const { since, step, done, total } = progress.value ?? {};
-  return { took: progress.value ? now - since : 0, step, done, total };
+  const { since, ...rest } = progress.value ?? {};
+  return { took: progress.value ? now - since : 0, ...rest };
 }
 
 function useClock(on) {

@@ -4,7 +4,7 @@ const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 export default {
   title: 'Block Lab',
   skip: 'Skip to the panel',
-  sign: { colon: ': ', comma: ', ', semicolon: '; ', stop: '. ', list: ', ' },
+  sign: { colon: ': ', comma: ', ', semicolon: '; ', stop: '. ', list: ', ', space: ' ' },
   loading: 'Loading the module…',
   top: {
     undo: 'Undo',
@@ -131,6 +131,7 @@ export default {
   },
   run: {
     forward: 'Forward',
+    make: (size) => `Making a block of ${size}`,
     time: 'Timing',
     of: (done, total) => `${done} of ${total}`,
     left: (time) => `about ${time} left`,
@@ -164,6 +165,12 @@ export default {
     show: 'Show',
     logShare: 'log',
     logShareLong: 'Share on a logarithmic scale',
+    sigma: '÷ σ',
+    sigmaLong: 'Each configuration’s values in units of its own standard deviation',
+    sigmaNote: 'share of the values per bin; each as (value − mean) ÷ std of its own',
+    narrow: (letters) => `${letters} too narrow for these bins: see ÷ σ`,
+    notComputed: 'not computed',
+    nearZero: '≈ 0: below the rounding of the largest value in float32',
     histogram: 'Distribution',
     histogramNote: 'share of the values per bin; the same bins for all',
     sizes: 'Size of the signal through the block',
@@ -182,14 +189,34 @@ export default {
     nonFiniteOf: (n, total) => `${n} of ${total}`,
     outside: (n, shown) => `${shown} ${n === 1 ? 'value' : 'values'} outside the axis`,
     reducedRows: (rows, given) => `${rows} of ${given}`,
-    reducedNote: 'Fewer tokens than asked for, so that a run stays under a second.',
+    reducedNote: 'Fewer tokens than asked for, so that a run stays under a second',
     noSteps: (letters) => `${letters} without the steps inside, which would hold the weights twice`,
     asTable: 'Table',
     asChart: 'Chart',
     bin: 'from',
-    explain:
-      'All blocks get the same tokens from the same seed, and where their shapes agree the same initial weights. Post-Norm normalises the sum, so every token leaves with RMS 1; Pre-Norm adds the branch to an untouched stream, which therefore grows from block to block.',
-    source: 'Xiong et al. 2020',
+    sameSeed: (seed) => `Tokens and initial weights of all blocks come from seed ${seed}. `,
+    sameFile: (seed) => `All blocks get the rows of the file; their initial weights come from seed ${seed}. `,
+    trainedWeights: (letters) => `The weights of ${letters} are trained. `,
+    placements: {
+      post: (letters, toOne) =>
+        `${letters} (Post-Norm) normalises the sum${toOne ? ', so every token leaves with an RMS of 1' : ': the output is what the norm makes of it'}.`,
+      pre: (letters) =>
+        `${letters} (Pre-Norm) adds the branch to a stream that no norm touches, and that grows from block to block.`,
+      deepnorm: (letters) =>
+        `${letters} (DeepNorm) multiplies the stream by α before the sum is normalised, so the branch changes it less.`,
+      peri: (letters, toOne) =>
+        `${letters} (Peri-LN) normalises the branch before and after the FFN${toOne ? ': what it adds has an RMS of 1, whatever the weights' : ''}.`,
+      output: (letters, toOne) =>
+        `${letters} normalises the branch’s output only${toOne ? ': what it adds has an RMS of 1, whatever the weights' : ''}.`,
+      lns: (letters) => `${letters} (LayerNorm Scaling) divides the norm’s output by √ℓ, so deeper blocks add less.`,
+      rezero: (letters) =>
+        `${letters} (ReZero) has no norm; the branch counts a-fold, and a = 0 makes the block the identity.`,
+      layer_scale: (letters) =>
+        `${letters} (LayerScale) multiplies the branch by γ channel by channel, so a small γ leaves the stream almost as it was.`,
+      none: (letters) => `${letters} has no norm: nothing limits what the branch adds to the stream.`,
+      no_residual: (letters) => `${letters} has no residual path: the output is the branch alone.`,
+    },
+    source: (name) => name,
     method: 'Every figure here was computed in this browser.',
   },
   speed: {

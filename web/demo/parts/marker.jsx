@@ -1,0 +1,25 @@
+// The mark of each configuration: the same shape on the charts' lines, in their keys and before names in tables.
+
+// Around (0, 0), about 1 in radius.
+const SHAPES = [
+  'M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0Z',
+  'M-.88-.88H.88V.88H-.88Z',
+  'M0-1.2 1.1.8H-1.1Z',
+  'M0-1.25 1.25 0 0 1.25-1.25 0Z',
+  'M0 1.2 1.1-.8H-1.1Z',
+  'M-.4-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z',
+];
+
+export const Marker = ({ index }) => (
+  <svg class="marker" viewBox="-1.4 -1.4 2.8 2.8" aria-hidden="true">
+    <path d={SHAPES[index]} />
+  </svg>
+);
+
+/** Draws the marker around (x, y) with the context's colours and line width. */
+export function drawMarker(ctx, index, x, y, r) {
+  const shape = new Path2D();
+  shape.addPath(new Path2D(SHAPES[index]), { a: r, d: r, e: x, f: y });
+  ctx.fill(shape);
+  ctx.stroke(shape);
+}
