@@ -13,12 +13,11 @@ export function formulaOf(values, { placements, norms, activations }) {
   const activation = find(activations, values.activation);
   const inner = values.bias ? (matrix, bias, of) => `${matrix} ${of} + ${bias}` : (matrix, _, of) => `${matrix} ${of}`;
   const up = inner('W_1', 'b_1', 'x');
-  const hidden = values.gated
-    ? `\\bigl(\\varphi(${inner('W_g', 'b_g', 'x')}) \\odot (${up})\\bigr)`
-    : `\\varphi(${up})`;
+  const hidden = values.gated ? 'h' : `\\varphi(${up})`;
   const lines = [
     `y = ${values.residual ? placement : withoutStream(placement)}`,
     `\\mathrm{F}(x) = ${inner('W_2', 'b_2', `\\,${hidden}`)}`,
+    ...(values.gated ? [`h = \\varphi(${inner('W_g', 'b_g', 'x')}) \\odot (${up})`] : []),
     `\\varphi(x) = ${activation?.formula ?? ''}`,
   ];
   const hasNorm = placement.includes('mathrm{N}') && values.norm !== 'none';
@@ -41,14 +40,26 @@ export function Formula({ values }) {
   );
 }
 
+function whenIdle(act) {
+  if (!globalThis.requestIdleCallback) {
+    const timer = setTimeout(act, 100);
+    return () => clearTimeout(timer);
+  }
+  const handle = requestIdleCallback(act, { timeout: 500 });
+  return () => cancelIdleCallback(handle);
+}
+
 function TeX({ tex }) {
   const place = useRef(null);
   const [library, setLibrary] = useState(temml);
   useEffect(() => {
-    if (library) return;
-    import('temml').then((module) => {
-      temml = module.default;
-      setLibrary(() => temml);
+    if (library) return undefined;
+    // After the charts, which a visitor looks at first.
+    return whenIdle(() => {
+      import('temml').then((module) => {
+        temml = module.default;
+        setLibrary(() => temml);
+      });
     });
   }, [library]);
   useEffect(() => {

@@ -92,15 +92,7 @@ export function InputControl() {
         <button type="button" class="button small" title={t.input.hint} onClick={() => picker.current.click()}>
           {t.input.choose}
         </button>
-        <input
-          ref={picker}
-          class="visually-hidden"
-          type="file"
-          accept=".npy,.json,.csv,.tsv,.txt"
-          tabIndex={-1}
-          aria-label={t.input.choose}
-          onChange={choose}
-        />
+        <input ref={picker} hidden type="file" accept=".npy,.json,.csv,.tsv,.txt" onChange={choose} />
       </div>
       {error && (
         <p class="error-text" id="input-error" role="alert">

@@ -20,6 +20,14 @@ export function Inspector({ onEdit, withActions }) {
     ? new Set(configs.slice(1).flatMap((other) => [...differences(configs[0], other, fields)]))
     : new Set(fields.map(({ name }) => name));
   const faulty = /^config\.(\w+):/.exec(entry?.error?.message ?? '')?.[1];
+  // In the sheet of a phone the fields come first.
+  const drawing = (
+    <>
+      <h3>{t.inspector.wiringOf(LETTERS[selected])}</h3>
+      <Wiring values={values} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
+      <Formula values={values} />
+    </>
+  );
   return (
     <section class={`inspector config-${selected}`} aria-label={t.configs.edit(LETTERS[selected])}>
       {withActions && (
@@ -31,9 +39,7 @@ export function Inspector({ onEdit, withActions }) {
           {entry?.error && <ConfigError error={entry.error} />}
         </>
       )}
-      <h3>{t.inspector.wiringOf(LETTERS[selected])}</h3>
-      <Wiring values={values} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
-      <Formula values={values} />
+      {!withActions && drawing}
       <PresetField index={selected} config={config} />
       <WeightsField index={selected} config={config} seeded={entry?.result?.seeded} />
       {configs.length > 1 && (
@@ -55,6 +61,7 @@ export function Inspector({ onEdit, withActions }) {
           {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
         />
       ))}
+      {withActions && drawing}
     </section>
   );
 }

@@ -159,7 +159,7 @@ function Node({ field, label, onEdit, children }) {
     <g
       class="node"
       role="button"
-      tabIndex={0}
+      tabindex={0} // as SVG spells it
       aria-label={`${label}, ${t.wiring.edit}`}
       onClick={act}
       onKeyDown={onKeyDown}
