@@ -4,7 +4,7 @@
 
 #include "../include/addnorm.h"
 
-/* Rows of one pass over the weights: their part of x (at most 512 columns: 240 KB) stays in the second-level cache. A
+/* Rows of one pass over the weights: their part of x (at most 768 columns: 360 KB) stays in the second-level cache. A
  * multiple of the tile's rows, 5 or 6. */
 enum { MATMUL_ROWS = 120 };
 
