@@ -130,7 +130,7 @@ test('what is not the module is named: status, content type, HTML, damage, URL',
     [new URL('missing.wasm', libURL), /could not read file:.*missing\.wasm.*ENOENT/],
     [used, /could not read the Response given/],
     [empty, /not one of this package/],
-    [bytes.subarray(0, bytes.length - 100), /the bytes given does not compile|the bytes given.*truncated/],
+    [bytes.subarray(0, bytes.length - 100), /the given buffer does not compile: truncated/],
     [Buffer.from(page), /got HTML/],
   ];
   for (const [wasm, message] of elsewhere) await assert.rejects(load({ wasm }), failure('WASM_LOAD', message));
@@ -149,7 +149,11 @@ test('a module of another version is refused', async () => {
 });
 
 test('wrong options are refused', async () => {
+  const detached = new Uint8Array(8);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
   const cases = [
+    [{ wasm: detached }, 'INVALID_ARGUMENT', /wasm: its buffer is detached/],
+    [{ wasm: detached.buffer }, 'INVALID_ARGUMENT', /wasm: its buffer is detached/],
     [
       { variant: 'simt' },
       'INVALID_ARGUMENT',

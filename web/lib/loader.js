@@ -87,11 +87,16 @@ export async function compile(variant, source) {
   if (isResponse(source)) return fromResponse(source, source.url || 'the Response given');
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
     // A copy, since compilation reads it later and the caller may go on writing.
-    const bytes =
-      source instanceof ArrayBuffer
-        ? new Uint8Array(source)
-        : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-    return fromBytes(bytes.slice(), 'the bytes given', '');
+    let bytes;
+    try {
+      bytes =
+        source instanceof ArrayBuffer
+          ? new Uint8Array(source).slice()
+          : new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
+    } catch (cause) {
+      throw new AddnormError('INVALID_ARGUMENT', 'wasm: its buffer is detached or has shrunk', { cause });
+    }
+    return fromBytes(bytes, 'the given buffer', '');
   }
   const url = source === undefined ? urls[variant]() : toURL(source);
   const key = url.href;
