@@ -131,7 +131,10 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
   await page.keyboard.press('ArrowLeft');
   await page.waitForFunction(() => /d_ff:\d+/.test(location.hash));
 
-  for (let i = 0; i < 6; i++) if (await page.isEnabled('[aria-label=Undo]')) await page.click('[aria-label=Undo]');
+  await page.click('text=As many weights as A'); // 2 · 128 · 512 of A's, 3 · 576 a row of this
+  await page.waitForFunction(() => location.hash.includes('d_ff:76&') || location.hash.endsWith('d_ff:76'));
+
+  for (let i = 0; i < 8; i++) if (await page.isEnabled('[aria-label=Undo]')) await page.click('[aria-label=Undo]');
   await page.waitForFunction(() => !location.hash.includes('SmolLM2'));
   await page.click('[aria-label=Redo]');
   await page.waitForFunction(() => location.hash.includes('SmolLM2'));

@@ -486,6 +486,17 @@ test('in units of its own deviation every scale shows the same shape', () => {
   assert.equal(mixed.series[2], null);
 });
 
+test('the d_ff of as many weights', () => {
+  const gelu = { d_model: 768, d_ff: 3072, gated: false };
+  assert.equal(fields.matchingWidth(gelu, { d_model: 768, d_ff: null, gated: true }), 2048);
+  assert.equal(fields.matchingWidth(gelu, { d_model: 768, d_ff: 2048, gated: true }), undefined);
+  assert.equal(fields.matchingWidth(gelu, { d_model: 768, d_ff: null, gated: false }), undefined, 'AUTO is 4 d_model');
+  assert.equal(
+    fields.matchingWidth({ d_model: 64, d_ff: null, gated: true }, { d_model: 128, d_ff: 1, gated: false }),
+    192,
+  );
+});
+
 test('what is said about the blocks follows their fields', () => {
   const of = (...configs) => configs.map((values) => fields.completed(values, catalog.fields));
   const say = (values, { trained = values.map(() => false), selected = 1 } = {}) =>

@@ -21,6 +21,17 @@ export function resetOf(config, field) {
 
 export const isFixed = (config, name) => name in (trainedOf(config.weights)?.fixed ?? {});
 
+const matrixSize = ({ d_model, d_ff, gated }) => d_model * (d_ff ?? 4 * d_model) * (gated ? 3 : 2);
+
+/**
+ * The d_ff with which a block has as many weights as another, within half a row of each matrix: a gate is a third
+ * matrix, so a gated block's is two thirds. Undefined if it has as many already.
+ */
+export function matchingWidth(reference, values) {
+  const width = Math.round(matrixSize(reference) / matrixSize({ ...values, d_ff: 1 }));
+  return width === (values.d_ff ?? 4 * values.d_model) ? undefined : width;
+}
+
 /** Names of the fields in which two configurations differ. */
 export function differences(a, b, fields) {
   const left = valuesOf(a, fields);

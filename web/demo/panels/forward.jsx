@@ -326,14 +326,18 @@ function Sizes() {
   );
 
   const build = (colors, width) => {
-    // Beside the lines' ends the names where there is room for them, the letters where not.
-    const roomy = width > ROOMY;
-    const room = roomy ? 16 + Math.max(...series.map(({ index }) => labelWidth(shortName(index), colors.size))) : 20;
-    const pitch = (width - room - 44) / Math.max(1, present.length - 0.65);
+    // Beside the lines' ends the names, or the letters where the names would crowd the steps.
     const widths = present.map(
       (stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 1 : 0.54) * colors.size,
     );
-    const crowded = widths.some((own, i) => i > 0 && (own + widths[i - 1]) / 2 + 4 > pitch);
+    const fits = (room) => {
+      const pitch = (width - room - 44) / Math.max(1, present.length - 0.65);
+      return widths.every((own, i) => i === 0 || (own + widths[i - 1]) / 2 + 4 <= pitch);
+    };
+    const named = 16 + Math.max(...series.map(({ index }) => labelWidth(shortName(index), colors.size)));
+    const roomy = width > ROOMY && fits(named);
+    const room = roomy ? named : 24;
+    const crowded = !fits(room);
     return {
       data: [present.map((_, i) => i), ...rms],
       options: {
@@ -516,7 +520,7 @@ function Statistics() {
   ].filter(Boolean);
   return (
     <section class="card">
-      <h2 class="visually-hidden">{f.tableTitle}</h2>
+      <h2>{f.tableTitle}</h2>
       <Table head={head} rows={rows} caption={f.tableTitle} />
       {notes.length > 0 && <p class="note table-note">{notes.join(t.sign.stop)}</p>}
     </section>

@@ -82,7 +82,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
     );
     plot.current = u;
     const observer = new ResizeObserver(() => {
-      if (Math.abs(u.width - width()) <= 1) return;
+      if (Math.abs(u.width - width()) <= 1 && Math.abs(u.height - height()) <= 1) return;
       u.setSize({ width: width(), height: height() });
       setColumns(Math.round(width() / 80));
     });

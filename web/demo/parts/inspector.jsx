@@ -1,8 +1,8 @@
 // The selected configuration: its drawing, preset, weights, and a control for every field.
-import { automatic, differences, GROUPS, noEffect, valuesOf } from '../fields.js';
+import { automatic, differences, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
 import { PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
-import { editConfig } from '../state.js';
+import { editConfig, editField } from '../state.js';
 import { ConfigActions, ConfigError, LETTERS } from './configs.jsx';
 import { Field, labelOf } from './field.jsx';
 import { Formula } from './formula.jsx';
@@ -85,6 +85,7 @@ function Group({ group, fields, config, index, values, differs, faulty, error })
           error={faulty === field.name ? error.message : undefined}
         />
       ))}
+      {group === 'size' && <EqualWeights {...{ config, index, values, fields }} />}
       {idle.length > 0 && (
         <details class="idle">
           <summary>{t.inspector.idle(idle.length)}</summary>
@@ -98,6 +99,26 @@ function Group({ group, fields, config, index, values, differs, faulty, error })
         </details>
       )}
     </fieldset>
+  );
+}
+
+// GELU against SwiGLU is a fair comparison at equal weights.
+function EqualWeights({ config, index, values, fields }) {
+  const t = text.value;
+  const field = fields.find(({ name }) => name === 'd_ff');
+  if (index === 0 || !field || trainedOf(config.weights)) return null;
+  const width = matchingWidth(valuesOf(state.value.configs[0], catalog.value.fields), values);
+  if (width === undefined || width < field.min || width > field.max) return null;
+  return (
+    <p class="note">
+      <button
+        type="button"
+        class="link"
+        onClick={() => update(editField(state.value, index, 'd_ff', width), `${index} d_ff`)}
+      >
+        {t.inspector.equalWeights(width)}
+      </button>
+    </p>
   );
 }
 

@@ -54,6 +54,7 @@ export default {
     resetAll: 'Reset all',
     weights: 'Weights',
     seeded: 'seeded',
+    equalWeights: (width) => `As many weights as A: d_ff ${width}`,
     differs: '≠ A',
     differsLong: 'differs from A',
     auto: 'auto',
@@ -146,10 +147,10 @@ export default {
   },
   signals: { output: 'output', branch: 'branch', hidden: 'hidden', stream: 'stream' },
   signalNames: {
-    output: 'Output of the block, y',
-    branch: 'What the branch adds to the stream',
-    hidden: 'Hidden layer, after the activation',
-    stream: 'Residual stream, x',
+    output: 'block output y',
+    branch: 'what the branch adds',
+    hidden: 'hidden layer',
+    stream: 'residual stream x',
   },
   stages: {
     x: 'x',
@@ -167,12 +168,12 @@ export default {
     logShareLong: 'Share on a logarithmic scale',
     sigma: '÷ σ',
     sigmaLong: 'Each configuration’s values in units of its own standard deviation',
-    sigmaNote: 'share of the values per bin; each as (value − mean) ÷ std of its own',
+    sigmaNote: 'share per bin; (value − mean) ÷ std of its own',
     narrow: (letters) => `${letters} too narrow for these bins: see ÷ σ`,
     notComputed: 'not computed',
     nearZero: '≈ 0: below the rounding of the largest value in float32',
     histogram: 'Distribution',
-    histogramNote: 'share of the values per bin; the same bins for all',
+    histogramNote: 'share per bin, the same bins for all',
     sizes: 'Size of the signal through the block',
     sizesNote: 'RMS at each step, log scale; measured',
     tableTitle: 'Output of the block',
@@ -199,22 +200,23 @@ export default {
     trainedWeights: (letters) => `The weights of ${letters} are trained. `,
     placements: {
       post: (letters, toOne) =>
-        `${letters} (Post-Norm) normalises the sum${toOne ? ', so every token leaves with an RMS of 1' : ': the output is what the norm makes of it'}.`,
+        `${letters} (Post-Norm): the sum is normalised${toOne ? ', so every token leaves with an RMS of 1' : ' and is the output'}.`,
       pre: (letters) =>
-        `${letters} (Pre-Norm) adds the branch to a stream that no norm touches, and that grows from block to block.`,
+        `${letters} (Pre-Norm): the branch is added to a stream that no norm touches, and that grows from block to block.`,
       deepnorm: (letters) =>
-        `${letters} (DeepNorm) multiplies the stream by α before the sum is normalised, so the branch changes it less.`,
+        `${letters} (DeepNorm): the stream is multiplied by α before the sum is normalised, so the branch changes it less.`,
       peri: (letters, toOne) =>
-        `${letters} (Peri-LN) normalises the branch before and after the FFN${toOne ? ': what it adds has an RMS of 1, whatever the weights' : ''}.`,
+        `${letters} (Peri-LN): a norm before and one after the FFN${toOne ? ', so what the branch adds has an RMS of 1 whatever the weights' : ''}.`,
       output: (letters, toOne) =>
-        `${letters} normalises the branch’s output only${toOne ? ': what it adds has an RMS of 1, whatever the weights' : ''}.`,
-      lns: (letters) => `${letters} (LayerNorm Scaling) divides the norm’s output by √ℓ, so deeper blocks add less.`,
+        `${letters}: a norm after the FFN only${toOne ? ', so what the branch adds has an RMS of 1 whatever the weights' : ''}.`,
+      lns: (letters) =>
+        `${letters} (LayerNorm Scaling): the norm’s output is divided by √ℓ, so later blocks of a stack add less.`,
       rezero: (letters) =>
-        `${letters} (ReZero) has no norm; the branch counts a-fold, and a = 0 makes the block the identity.`,
+        `${letters} (ReZero): no norm; the branch is multiplied by a, and with a = 0 the block is the identity.`,
       layer_scale: (letters) =>
-        `${letters} (LayerScale) multiplies the branch by γ channel by channel, so a small γ leaves the stream almost as it was.`,
-      none: (letters) => `${letters} has no norm: nothing limits what the branch adds to the stream.`,
-      no_residual: (letters) => `${letters} has no residual path: the output is the branch alone.`,
+        `${letters} (LayerScale): the branch is multiplied by γ channel by channel; a small γ leaves the stream almost as it was.`,
+      none: (letters) => `${letters}: no norm, so nothing limits what the branch adds to the stream.`,
+      no_residual: (letters) => `${letters}: no residual path, so the output is the branch alone.`,
     },
     source: (name) => name,
     method: 'Every figure here was computed in this browser.',
