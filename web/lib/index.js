@@ -90,7 +90,11 @@ export async function load(options) {
  * Where a tensor is taken, so is a Float32Array (shape `[n]`) or `{ data: Float32Array, shape }`. If the main
  * argument, the first one, is a Tensor the results are new Tensors, which the caller disposes; else they are
  * Float32Arrays and nothing is left behind. For the other arguments a plain Float32Array fits wherever its length
- * does. Nothing is changed by an error, and every error on purpose is an AddnormError.
+ * does. Nothing is changed by an error, and every error on purpose is an AddnormError. Each method may throw
+ * `INVALID_ARGUMENT`, `SHAPE_MISMATCH`, `UNKNOWN_NAME`, `UNKNOWN_OPTION`, `OUT_OF_MEMORY`, `DISPOSED` and
+ * `WRONG_INSTANCE`: errors.js says what each means.
+ *
+ * NaN comes through, in its row and no other. Where nothing is said of Infinity it is as in IEEE 754.
  */
 export class Addnorm {
   #engine;
@@ -194,7 +198,7 @@ export class Addnorm {
   }
 
   /**
-   * y[i] = activation(x[i]).
+   * y[i] = activation(x[i]). At ±Infinity it is the limit (leaky_relu with slope 0: NaN, as the product is).
    * @template {TensorLike} T
    * @param {ActivationName | ActivationAlias} name
    * @param {T} x any shape
@@ -207,7 +211,7 @@ export class Addnorm {
 
   /**
    * y[i] = activation(gate[i]) * up[i], a gated linear unit: `glu` (sigmoid), `bilinear` (identity), `reglu`, `geglu`
-   * (gelu_erf), `swiglu` (silu), or any activation.
+   * (gelu_erf), `swiglu` (silu), or any activation. 0 * Infinity is NaN.
    * @template {TensorLike} T
    * @param {ActivationName | ActivationAlias | GluAlias} name
    * @param {T} gate any shape
@@ -220,7 +224,8 @@ export class Addnorm {
   }
 
   /**
-   * Softmax or log-softmax along one axis.
+   * Softmax or log-softmax along one axis. -Infinity gives 0 (log: -Infinity); Infinity makes its row NaN, and so does
+   * -Infinity alone, unless `maskedRow` says otherwise.
    * @template {TensorLike} T
    * @param {T} x at least one axis
    * @param {SoftmaxOptions} [options]
@@ -237,6 +242,9 @@ export class Addnorm {
    *   by itself.
    * - batch_norm: x [..., channels, ...], statistics a channel over all other axes.
    * - group_norm, instance_norm: x [batch, ..., channels, ...], statistics a batch entry and group of channels.
+   *
+   * Without spread (the RMS norms: of zeros) the result is the bias, also with eps 0. NaN or Infinity among the elements
+   * of one statistic make all of them NaN.
    * @template {TensorLike} T
    * @template {NormOptions} [O={}]
    * @param {NormName} name
@@ -250,7 +258,7 @@ export class Addnorm {
   }
 
   /**
-   * alpha * x + y, the residual addition.
+   * alpha * x + y, the residual addition, rounded after the product and after the sum.
    * @template {TensorLike} T
    * @param {T} x any shape
    * @param {TensorLike} y the same shape
@@ -276,7 +284,8 @@ export class Addnorm {
   }
 
   /**
-   * y = activation(x Wᵀ + b). The weight is packed in every call; `ffn` and `block` pack theirs once.
+   * y = activation(x Wᵀ + b). The weight is packed in every call; `ffn` and `block` pack theirs once. Nothing is
+   * skipped: 0 * NaN and 0 * Infinity are NaN.
    * @template {TensorLike} T
    * @param {T} x [..., in]
    * @param {TensorLike} weight [out, in]; [in, out] with `layout: 'in_out'`; a Tensor or `{ data, shape }`

@@ -152,7 +152,7 @@ export interface NormOptions {
   bias?: TensorLike | undefined;
   /** >= 0; default: the norm's own, see `an.norms`. */
   eps?: number | undefined;
-  /** Added to weight when it is applied: 1 for Gemma, which stores weight - 1. Default 0. */
+  /** Added to weight, where one is given, when it is applied: 1 for Gemma, which stores weight - 1. Default 0. */
   weightOffset?: number | undefined;
   /** Return mean and rstd as well; default false. */
   stats?: boolean | undefined;
