@@ -460,6 +460,7 @@ test('keyboard: tabs, charts, and a name for every control', { skip }, async () 
 });
 
 for (const [width, height, options] of [
+  [320, 640, { hasTouch: true, isMobile: true, deviceScaleFactor: 2 }],
   [390, 844, { locale: 'zh-CN', hasTouch: true, isMobile: true, deviceScaleFactor: 2 }],
   [768, 1024, {}],
   [1440, 900, {}],

@@ -600,8 +600,9 @@ test('figures have three digits, SI prefixes and a real minus sign', () => {
     [0, 'B', '0 B'],
   ];
   for (const [value, unit, text] of units) assert.equal(plain(format.si(value, unit)), text);
-  assert.equal(plain(format.spread(0.0412, 0.0006, 's')), '41.2 ± 0.6 ms');
-  assert.equal(plain(format.spread(1.234e-6, 2e-9, 's')), '1.23 ± 0.00 µs');
+  assert.equal(plain(format.spread({ median: 0.0412, half: 0.0006, count: 5 }, 's')), '41.2 ± 0.6 ms');
+  assert.equal(plain(format.spread({ median: 1.234e-6, half: 2e-9, count: 5 }, 's')), '1.23 ± 0.00 µs');
+  assert.equal(plain(format.spread({ median: 0.0412, half: 0, count: 1 }, 's')), '41.2 ms', 'one sample has no spread');
   assert.equal(plain(format.count(1234567)), '1 234 567');
   assert.equal(plain(format.percent(0.0512)), '5.12 %');
   assert.equal(format.fieldValue(1e-5), '1e-5');

@@ -46,8 +46,13 @@ export function si(value, unit = '', digits = 3) {
   return name ? `${text}${NARROW}${name}` : text;
 }
 
-/** 41.2 ± 0.6 ms: the spread in the median's unit, with as many decimals. */
-export function spread(median, half, unit) {
+const ENOUGH = 3;
+/** Whether there are so many samples that their quartiles say something. */
+export const hasSpread = ({ count }) => count >= ENOUGH;
+
+/** 41.2 ± 0.6 ms: the spread in the median's unit, with as many decimals; without it while there are too few samples. */
+export function spread({ median, half, count }, unit) {
+  if (count < ENOUGH) return si(median, unit);
   if (!Number.isFinite(median) || median === 0) return number(median);
   const rounded = Math.abs(Number(median.toPrecision(3)));
   const [factor, prefix] = PREFIXES.find(([limit]) => rounded >= limit) ?? PREFIXES[PREFIXES.length - 1];

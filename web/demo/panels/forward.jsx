@@ -499,7 +499,7 @@ function Statistics() {
           ]
         : []),
       stages?.branch && stages.x.rms > 0 ? number(stages.branch.rms / stages.x.rms) : '–',
-      time ? spread(time.median, time.half, 's') : cancelled.value || entry.timeError ? '–' : '…',
+      time ? spread(time, 's') : cancelled.value || entry.timeError ? '–' : '…',
     ];
     return old
       ? cells.map((cell, i) =>

@@ -1,5 +1,5 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
-import { batchesText, count, number, si, spread } from '../format.js';
+import { batchesText, count, hasSpread, number, si, spread } from '../format.js';
 import { Table } from '../parts/chart.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
@@ -86,7 +86,8 @@ function rangeOf(entry, variant) {
   const time = entry?.times?.[variant];
   if (!time || !entry.result) return null;
   const { flops } = entry.result.cost;
-  return { rate: flops / time.median, high: flops / time.low, low: flops / time.high };
+  const rate = flops / time.median;
+  return hasSpread(time) ? { rate, high: flops / time.low, low: flops / time.high } : { rate, high: rate, low: rate };
 }
 
 function Bar({ variant, range, scalar, top, capability, error }) {
@@ -99,7 +100,9 @@ function Bar({ variant, range, scalar, top, capability, error }) {
         <>
           <span class="bar-track">
             <span class="bar" style={{ width: at(range.rate) }} />
-            <span class="whisker" style={{ left: at(range.low), width: at(Math.max(0, range.high - range.low)) }} />
+            {range.high > range.low && (
+              <span class="whisker" style={{ left: at(range.low), width: at(range.high - range.low) }} />
+            )}
           </span>
           <span class="bar-value">
             {si(range.rate, 'FLOP/s')}
@@ -132,7 +135,7 @@ function Timings() {
         name,
         variant,
         count(entry.result.rows),
-        spread(time.median, time.half, 's'),
+        spread(time, 's'),
         number(rate / 1e9),
         si(entry.result.rows / time.median),
         `${time.count} × ${count(time.repeats)}`,
