@@ -215,9 +215,9 @@ AN_API an_status an_linear_pack(float *packed, const float *weight, int layout, 
 
 /* y (rows, out), x (rows, in), bias: out elements or NULL. activation, p0, p1 as in an_activation_fwd; the activation
  * `identity` leaves the linear layer alone. in == 0 gives the bias (or 0). y must not overlap the rest.
- * Each element is one sum over k = 0 .. in-1 in this order, then the bias: a row's result does not depend on the number
- *   of rows. Nothing is skipped: 0 * NaN is NaN.
- * Bound, before the activation: (in + 2) * 2^-24 * (sum |x w| + |bias|), Higham 2002, section 3.1.
+ * Each element is summed over 256 neighbours in k at a time, these sums are added in the order of k, then the bias: a
+ *   row's result does not depend on the number of rows. Nothing is skipped: 0 * NaN is NaN.
+ * Bound, before the activation: (min(in, 256) + in / 256 + 3) * 2^-24 * (sum |x w| + |bias|), Higham 2002, section 3.1.
  * Errors: as an_activation_fwd.
  */
 AN_API an_status an_linear_fwd(float *y, const float *x, const float *packed, const float *bias, size_t activation,

@@ -1,15 +1,16 @@
 /* The hidden layer never exists as a whole: a tile of it, some rows by some columns, is computed, activated, multiplied
  * by its part of `down` and added to y, and then the next one takes its place. The tile stays in the second-level
- * cache, the workspace is this tile, and since the sum over the hidden columns goes on in their order, its size cannot
- * be seen in y.
+ * cache, the workspace is this tile, and since the sum over the hidden columns goes on in their order, in the steps in
+ * which matmul sums, its size cannot be seen in y.
  */
 #include "ffn.h"
 
 #include "activation.h"
 #include "matmul.h"
 
-/* Floats of a tile: 128 KB. Few rows get a wide tile: long runs through the weights, which are then what takes time. */
+/* Floats of a tile: 128 KB, at least MATMUL_SUM columns of MATMUL_ROWS rows. Few rows get a wide tile: long runs through the weights, which are then what takes time. */
 enum { TILE = 32768 };
+_Static_assert(TILE / MATMUL_ROWS >= MATMUL_SUM, "a tile holds a whole sum");
 
 size_t ffn_workspace_size(size_t d_ff, int gated, size_t rows) {
   const size_t n = (rows < MATMUL_ROWS ? rows : MATMUL_ROWS) * d_ff;
@@ -21,7 +22,7 @@ void ffn_fwd(float *y, const float *x, float *workspace, const ffn *f, size_t ro
   for (size_t m = 0, r; m < rows; m += r) {
     r = matmul_part(rows - m, MATMUL_ROWS);
     const float *const xm = x + m * d_model;
-    const size_t most = TILE / r / MATMUL_PANEL * MATMUL_PANEL;
+    const size_t most = TILE / r / MATMUL_SUM * MATMUL_SUM;
     for (size_t h = 0, columns; h < d_ff; h += columns) {
       columns = d_ff - h < most ? d_ff - h : most;
       float *const hidden = workspace, *const gate = hidden + r * columns;

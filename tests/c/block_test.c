@@ -294,7 +294,7 @@ static void test_placements(void) {
 
 /* Widths off the panels, a hidden layer of several tiles, every form of affine and bias. */
 static void test_shapes(void) {
-  static const size_t sizes[][3] = {{1, 1, 3}, {7, 13, 2}, {50, 50, 32}, {33, 700, 50}, {520, 30, 9}, {8, 1700, 20}};
+  static const size_t sizes[][3] = {{1, 1, 3}, {7, 13, 2}, {50, 50, 32}, {33, 700, 50}, {520, 30, 9}, {8, 11008, 20}};
   double config[MAX_FIELDS];
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int form = 0; form < 6; form++) {
