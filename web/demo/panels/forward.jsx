@@ -83,6 +83,9 @@ const ROOMY = 380;
 // Many fills on top of each other say nothing.
 const fillOf = (color, count) => (count > 4 ? undefined : `${color}${count > 2 ? '12' : '1f'}`);
 
+// Most of what the axis holds is in one bin.
+const isSpike = (counts) => Math.max(...counts) > 0.6 * counts.reduce((a, b) => a + b, 0);
+
 // Shares of a configuration that is no longer there are not drawn.
 const isCurrent = (index) => index < state.value.configs.length;
 
@@ -152,7 +155,7 @@ function Histogram() {
   // So much narrower than the widest that the shared bins do not show their shape.
   const narrow =
     series.length > 1 && !shared.sigma
-      ? series.filter(({ entry }) => Math.max(...entry.counts) > 0.6 * entry.total).map(({ index }) => LETTERS[index])
+      ? series.filter(({ entry }) => isSpike(entry.counts)).map(({ index }) => LETTERS[index])
       : [];
   const outside = series.reduce((sum, { entry }) => sum + entry.below + entry.above, 0);
   return (
