@@ -1,5 +1,4 @@
 // What comes out of each block for the same input: distribution, size at every step, statistics.
-import uPlot from 'uplot';
 import { explanations } from '../explain.js';
 import { valuesOf } from '../fields.js';
 import { axisNumber, batchesText, count, number, percent, spread } from '../format.js';
@@ -127,8 +126,7 @@ function Histogram() {
           stroke: colors.line[index],
           width: 2,
           fill: fillOf(colors.line[index], series.length),
-          fillTo: logShare ? floor : 0,
-          paths: uPlot.paths.stepped({ align: 0 }),
+          paths: (u, s) => outline(u, u.data[s], low, width),
           points: { show: false },
         })),
       ],
@@ -205,6 +203,23 @@ function Histogram() {
       }}
     />
   );
+}
+
+/** A histogram's outline: each bin flat from edge to edge (uPlot's own steps change at the points, half a bin aside). */
+function outline(u, values, low, width) {
+  const stroke = new Path2D();
+  const ground = u.bbox.top + u.bbox.height;
+  const at = (edge) => Math.round(u.valToPos(low + edge * width, 'x', true));
+  values.forEach((value, i) => {
+    const y = value > 0 ? Math.round(u.valToPos(value, 'y', true)) : ground;
+    stroke[i === 0 ? 'moveTo' : 'lineTo'](at(i), y);
+    stroke.lineTo(at(i + 1), y);
+  });
+  const fill = new Path2D(stroke);
+  fill.lineTo(at(values.length), ground);
+  fill.lineTo(at(0), ground);
+  fill.closePath();
+  return { stroke, fill, clip: null, band: null, gaps: null, flags: 0 };
 }
 
 /**
