@@ -228,6 +228,10 @@ for (const variant of variants) {
     ]) {
       refuses(`${place}: ${value}`, 'INVALID_ARGUMENT', /expected a finite number/, () => places[place](value));
     }
+    for (const place of ['params.beta', 'params.alpha', 'weightOffset', 'alpha', 'normAlpha']) {
+      const message = new RegExp(`${place}: expected a finite number from -3.4e\\+38 to 3.4e\\+38, got 1e\\+39`);
+      refuses(`${place}: beyond float32`, 'INVALID_ARGUMENT', message, () => places[place](1e39));
+    }
     for (const value of [1, 0, 'true', {}, 'false']) {
       const truths = {
         log: () => an.softmax(x, { log: value }),
@@ -540,12 +544,17 @@ for (const variant of variants) {
     ],
     'domain of a parameter': [
       'INVALID_ARGUMENT',
-      /softplus's params: a number is outside its domain/,
+      /params\.beta: expected a positive number, at least 2\^-126, got 0/,
       () => an.activation('softplus', x, { beta: 0 }),
+    ],
+    'domain of a parameter of both signs': [
+      'INVALID_ARGUMENT',
+      /params\.alpha: expected a number other than 0, of at least 2\^-126 in size, got 1e-40/,
+      () => an.glu('celu', x, x, { alpha: 1e-40 }),
     ],
     'domain of a field': [
       'INVALID_ARGUMENT',
-      /config\.activation_p0: -1 does not go with the other fields/,
+      /config\.activation_p0: expected a positive number, at least 2\^-126, for softcap, got -1/,
       () => an.block({ activation: 'softcap', activation_p0: -1 }),
     ],
     'config as a string': ['INVALID_ARGUMENT', /config: expected an object, got 'gpt2'/, () => an.block('gpt2')],

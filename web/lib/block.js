@@ -5,7 +5,7 @@ import { Engine } from './engine.js';
 import { AddnormError, isPlain, quoted, shapeText, suggestion } from './errors.js';
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
-import { numberOf } from './ops.js';
+import { numberOf, outsideDomain } from './ops.js';
 import { addressOf, release, Tensor } from './tensor.js';
 
 /** @typedef {import('./frame.js').Operand} Operand */
@@ -84,6 +84,12 @@ class Layer {
       if (memory.call('an_config_check', this.#fields, fault) !== 0) {
         const { name, help } = fields[memory.words(fault, 1)[0]];
         const value = given[name] ?? 'its default';
+        const which = ['activation_p0', 'activation_p1'].indexOf(name);
+        if (which >= 0) {
+          const index = values[fields.findIndex((field) => field.name === 'activation')];
+          const expected = outsideDomain(this.#engine, index, which, Number(value));
+          throw check.invalid(`config.${name}`, value, `${expected}, for ${lists.activations[index].name}`);
+        }
         throw new AddnormError(
           'INVALID_ARGUMENT',
           `config.${name}: ${value} does not go with the other fields. ${help}`,
@@ -265,7 +271,7 @@ class Layer {
    * those before it are the batch. A workspace is kept between calls and grows where more rows come.
    * @template {TensorLike} T
    * @param {T} x
-   * @param {{ train?: boolean }} [options] train: batch_norm normalises by this batch and updates its running
+   * @param {{ train?: boolean | undefined }} [options] train: batch_norm normalises by this batch and updates its running
    *   statistics
    * @returns {import('./types.js').Like<T>}
    */

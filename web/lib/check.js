@@ -48,6 +48,18 @@ export function number(what, value, min = -Infinity, max = Infinity) {
   throw invalid(what, value, `a finite number${range(min, max)}`);
 }
 
+/** The module takes numbers that it rounds to float32 up to this. */
+const MAX_FLOAT = 3.4e38;
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ * @returns {number} a number that float32 can hold
+ */
+export function float(what, value) {
+  return number(what, value, -MAX_FLOAT, MAX_FLOAT);
+}
+
 /**
  * @param {string} what
  * @param {unknown} value

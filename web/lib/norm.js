@@ -37,7 +37,7 @@ export function addNorm(engine, name, x, residual, options) {
   const { kind, name: id } = engine.lists.norms[index];
   const known = id === 'dyt' ? [...optionsOf.row, 'normAlpha'] : optionsOf[kind];
   const given = check.options(id, options, [...known, 'alpha']);
-  const alpha = check.number('alpha', given.alpha ?? 1);
+  const alpha = check.float('alpha', given.alpha ?? 1);
   return Frame.run(engine, (frame) => {
     const input = frame.input('x', x);
     const other = frame.input('residual', residual, input.shape);
@@ -75,7 +75,7 @@ function commonOf(engine, frame, index, given, affineShape, statsShape) {
     weight: frame.optional('weight', given.weight, affineShape),
     bias: frame.optional('bias', given.bias, affineShape),
     eps: check.number('eps', given.eps ?? engine.lists.norms[index].eps, 0),
-    offset: check.number('weightOffset', given.weightOffset ?? 0),
+    offset: check.float('weightOffset', given.weightOffset ?? 0),
     mean: stats ? frame.output(Object.freeze(statsShape)) : null,
     rstd: stats ? frame.output(Object.freeze(statsShape)) : null,
   };
@@ -153,7 +153,7 @@ function axesOf(value, shape) {
  */
 function scaleOf(frame, what, value) {
   if (value === undefined) return null;
-  if (typeof value === 'number') return frame.input(what, Float32Array.of(check.number(what, value)));
+  if (typeof value === 'number') return frame.input(what, Float32Array.of(check.float(what, value)));
   return frame.input(what, value, [1]);
 }
 

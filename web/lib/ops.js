@@ -49,10 +49,32 @@ function activationOf(engine, what, name, params, aliases) {
     known.map((param) => param.name),
     'parameter',
   );
-  const [p0 = 0, p1 = 0] = known.map((param) =>
-    check.number(`params.${param.name}`, given[param.name] ?? param.default),
-  );
+  const values = known.map((param) => check.float(`params.${param.name}`, given[param.name] ?? param.default));
+  for (const [i, param] of known.entries()) {
+    const expected = outsideDomain(engine, index, i, values[i]);
+    if (expected) throw check.invalid(`params.${param.name}`, values[i], expected);
+  }
+  const [p0 = 0, p1 = 0] = values;
   return [index, p0, p1];
+}
+
+/**
+ * What is expected of an activation's parameter, or null if the value is in its domain. The module knows the domain: it
+ * is asked with no elements.
+ * @param {Engine} engine
+ * @param {number} index of the activation
+ * @param {number} which 0 or 1
+ * @param {number} value
+ */
+export function outsideDomain(engine, index, which, value) {
+  /** @param {number} probe */
+  const takes = (probe) => {
+    const values = engine.lists.activations[index].params.map((param) => param.default);
+    values[which] = probe;
+    return engine.memory.call('an_activation_fwd', 0, 0, 0, index, values[0] ?? 0, values[1] ?? 0) === 0;
+  };
+  if (takes(value)) return null;
+  return takes(-1) ? 'a number other than 0, of at least 2^-126 in size' : 'a positive number, at least 2^-126';
 }
 
 /** @type {(engine: Engine, data: unknown, shape: unknown) => import('./tensor.js').Tensor} */
@@ -86,7 +108,7 @@ export function activation(engine, name, x, params) {
   return Frame.run(engine, (frame) => {
     const input = frame.input('x', x);
     const y = frame.output(input.shape);
-    engine.compute(`${name}'s params`, 'an_activation_fwd', y.address, input.address, y.size, ...act);
+    engine.compute('activation', 'an_activation_fwd', y.address, input.address, y.size, ...act);
     return frame.results(input, { y }).y;
   });
 }
@@ -98,7 +120,7 @@ export function glu(engine, name, gate, up, params) {
     const g = frame.input('gate', gate);
     const u = frame.input('up', up, g.shape);
     const y = frame.output(g.shape);
-    engine.compute(`${name}'s params`, 'an_glu_fwd', y.address, g.address, u.address, y.size, ...act);
+    engine.compute('glu', 'an_glu_fwd', y.address, g.address, u.address, y.size, ...act);
     return frame.results(g, { y }).y;
   });
 }
@@ -122,7 +144,7 @@ export function softmax(engine, x, options) {
 /** @type {(engine: Engine, x: unknown, y: unknown, options: unknown) => any} */
 export function add(engine, x, y, options) {
   const given = check.options('options', options, ['alpha']);
-  const alpha = check.number('alpha', given.alpha ?? 1);
+  const alpha = check.float('alpha', given.alpha ?? 1);
   return Frame.run(engine, (frame) => {
     const a = frame.input('x', x);
     const b = frame.input('y', y, a.shape);
