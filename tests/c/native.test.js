@@ -11,7 +11,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const has = (command) => spawnSync(command, ['--version']).status === 0;
 
 const warnings = ['-Wall', '-Wextra', '-Wshadow', '-Wstrict-prototypes', '-Werror'];
-const sanitizers = ['-g', '-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer'];
+const sanitizers = [
+  '-g',
+  '-O1',
+  '-fsanitize=address,undefined',
+  '-fno-sanitize-recover=all',
+  '-fno-omit-frame-pointer',
+];
 const configurations = [
   { name: 'gcc, simd', cc: 'gcc', flags: ['-O2'] },
   { name: 'gcc, scalar', cc: 'gcc', flags: ['-O2', '-DAN_SCALAR'] },
