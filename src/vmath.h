@@ -176,6 +176,15 @@ AN_INLINE vf vm_tanh_large(vf x) {
   return vf_sub(vf_set(1.0f), vf_div(vf_set(2.0f), denominator));
 }
 
+/* A parameter as the factor of x: the nearest float, but towards 0 where it is above 1 in magnitude, lest a product be
+ * infinite whose true value is not. */
+AN_INLINE vf vm_factor(double p) {
+  const vf nearest = vf_set((float)p);
+  const double magnitude = __builtin_fabs(p);
+  const int too_large = magnitude > 1 && __builtin_fabs((double)vf_first(nearest)) > magnitude;
+  return vi_float_bits(vi_sub(vf_bits(nearest), vi_set(too_large)));
+}
+
 /* The sign of `sign` on a magnitude that is positive or has that sign already */
 AN_INLINE vf vm_copysign(vf magnitude, vf sign) {
   return vi_float_bits(vi_or(vf_bits(magnitude), vi_and(vf_bits(sign), vi_set(INT32_MIN))));

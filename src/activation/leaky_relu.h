@@ -3,5 +3,5 @@
  */
 AN_INLINE vf act_leaky_relu(vf x, double p0, double p1) {
   (void)p1;
-  return vf_select(vf_lt(x, vf_set(0.0f)), vf_mul(x, vf_set((float)p0)), x);
+  return vf_select(vf_lt(x, vf_set(0.0f)), vf_mul(x, vm_factor(p0)), x);
 }

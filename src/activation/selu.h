@@ -5,5 +5,5 @@ AN_INLINE vf act_selu(vf x, double p0, double p1) {
   const vf first = vf_set((float)(fits ? p0 * p1 : alpha_first ? p0 : p1));
   const vf second = vf_set((float)(fits ? 1 : alpha_first ? p1 : p0));
   const vf below = vf_mul(vf_mul(vm_expm1_negative(x), first), second);
-  return vf_select(vf_lt(x, vf_set(0.0f)), below, vf_mul(x, vf_set((float)p1)));
+  return vf_select(vf_lt(x, vf_set(0.0f)), below, vf_mul(x, vm_factor(p1)));
 }
