@@ -76,7 +76,10 @@ export default {
     gated: ['门控', '门控前馈网络（GLU 一族）：以 down(activation(gate(x)) × up(x)) 代替 down(activation(up(x)))。'],
     bias: ['偏置', '线性层的偏置向量。'],
     norm: ['归一化', '归一化的种类。'],
-    eps: ['ε', '开方前加到方差上的小量（layer_norm_std 与 rms_norm_outside 加在根号外）。自动：1e-5，layer_norm_std 与 RMS 类为 1e-6。'],
+    eps: [
+      'ε',
+      '开方前加到方差上的小量（layer_norm_std 与 rms_norm_outside 加在根号外）。自动：1e-5，layer_norm_std 与 RMS 类为 1e-6。',
+    ],
     affine: ['仿射参数', '归一化的可学习参数：无、权重，或权重加偏置。自动：权重加偏置，RMS 类只有权重。'],
     weight_offset: ['权重偏移', '使用归一化权重时加上的数：Gemma 为 1，它存储的是权重 − 1。'],
     groups: ['组数', 'group_norm 的通道组数，须整除 d_model。'],
