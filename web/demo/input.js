@@ -136,7 +136,9 @@ function toNumber(value, at) {
     // Number() would also take hexadecimal and binary notation.
     if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(text)) return Number(text);
   }
-  throw new InputError('NOT_A_NUMBER', { at, text: String(value).slice(0, 40) });
+  // Not String(): a JSON object may bring a toString of its own that is no function.
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  throw new InputError('NOT_A_NUMBER', { at, text: text.slice(0, 40) });
 }
 
 // ---- CSV: numbers separated by commas, semicolons, tabs or blanks; a first line of words is a header
