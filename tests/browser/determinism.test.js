@@ -1,27 +1,14 @@
 // The fixed workload in Chromium gives the bits that it gives natively and in Node.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { chromium } from 'playwright-core';
 import { parseHashes } from '../js/workload.js';
+import { launch, skip } from './harness.js';
 
 const read = (path, encoding) => readFileSync(new URL(`../../${path}`, import.meta.url), encoding);
-const executablePath = '/usr/bin/chromium';
-const missing = !existsSync(executablePath) && `${executablePath} is not there (Debian: chromium)`;
-if (missing && process.env.CI === 'true') throw new Error(`CI needs the browser: ${missing}`);
 
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-test('the workload gives the stored bits in Chromium', { skip: missing }, async () => {
-  const browser = await chromium.launch({ executablePath, args });
+test('the workload gives the stored bits in Chromium', { skip }, async () => {
+  const browser = await launch();
   try {
     const page = await browser.newPage();
     const got = await page.evaluate(
