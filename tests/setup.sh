@@ -42,13 +42,12 @@ done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" = 0 ] && [ -e /etc/debian_version ] && command -v apt-get >/dev/null; then
-  # The name of clang's runtime package carries clang's version.
-  clang_major=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
-  say "installing the Debian packages ${missing[*]}"
   apt-get update -qq
-  clang_major=${clang_major:-$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)}
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${missing[@]/libclang-rt-14-dev/libclang-rt-${clang_major:-14}-dev}" >/dev/null || {
+  # The name of clang's runtime package carries clang's version.
+  clang_major=$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+  missing=("${missing[@]/libclang-rt-14-dev/libclang-rt-${clang_major:-14}-dev}")
+  say "installing the Debian packages ${missing[*]}"
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || {
     say "error: apt-get could not install ${missing[*]}; is the network up?"
     exit 1
   }
