@@ -6,9 +6,9 @@
  * instructions the product needs one as well, hence 5 rows. With few rows the tile is wider instead, so that there are
  * always enough sums under way to hide the latency of the addition.
  *
- * Every element of y is a sum of sums: over MATMUL_SUM neighbours in k each, added in the order of k. One long sum loses
- * accuracy with its length: with 2600 hidden units an FFN was off by 1.9e-6 of its largest output. Neither the tile's
- * shape nor the blocking can be seen in the result.
+ * Every element of y is a sum of sums: over MATMUL_SUM neighbours in k each, added in the order of k. One long sum
+ * loses accuracy with its length: with 2600 hidden units an FFN was off by 1.9e-6 of its largest output. Neither the
+ * tile's shape nor the blocking can be seen in the result.
  *
  * A pointer for each row of x: with one for all and k for an index, V8 computes every address in the loop, and half of
  * the speed is gone. Not unrolled in k: V8 then loads ahead and spills (by 2: 10 to 30 % slower, by 4: a third).
