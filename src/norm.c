@@ -404,8 +404,10 @@ AN_INLINE moments given_moments(float mean, float var) {
 }
 
 void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
-                      const float *weight, const float *bias, double eps, double momentum, double weight_offset,
-                      int training, int biased_running, size_t outer, size_t channels, size_t inner) {
+                      const float *weight, const float *bias, const float *mask, double eps, double momentum,
+                      double weight_offset, int training, int biased_running, size_t outer, size_t channels,
+                      size_t inner) {
+  (void)mask;
   const double n = (double)outer * (double)inner, unbiased = !biased_running && n > 1 ? n / (n - 1) : 1;
   for (size_t first = 0; first < channels; first += STRIP) {
     const size_t count = channels - first < STRIP ? channels - first : STRIP;
@@ -448,8 +450,8 @@ void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const 
   for (size_t b = 0; b < batch; b++, x += length * row, y += length * row) {
     float *const entry_mean = mean ? mean + b * groups : NULL, *const entry_rstd = rstd ? rstd + b * groups : NULL;
     if (groups == channels) { /* instance norm: a batch norm of each entry */
-      batch_norm_apply(y, entry_mean, entry_rstd, NULL, NULL, x, weight, bias, eps, 0, weight_offset, 1, 0, length,
-                       channels, inner);
+      batch_norm_apply(y, entry_mean, entry_rstd, NULL, NULL, x, weight, bias, NULL, eps, 0, weight_offset, 1, 0,
+                       length, channels, inner);
       continue;
     }
     for (size_t g = 0; g < groups; g++) {
@@ -515,8 +517,9 @@ an_status an_add_norm_fwd(float *sum, float *y, float *mean, float *rstd, const 
 }
 
 an_status an_batch_norm_fwd(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
-                            const float *weight, const float *bias, double eps, double momentum, double weight_offset,
-                            int training, int biased_running, size_t outer, size_t channels, size_t inner) {
+                            const float *weight, const float *bias, const float *mask, double eps, double momentum,
+                            double weight_offset, int training, int biased_running, size_t outer, size_t channels,
+                            size_t inner) {
   const an_status status = norm_check(eps, weight_offset);
   if (status) return status;
   if (!(momentum >= 0 && momentum <= 1)) return AN_INVALID_VALUE;
@@ -524,8 +527,8 @@ an_status an_batch_norm_fwd(float *y, float *mean, float *rstd, float *running_m
   if (!size_fits(outer, channels, inner, 1)) return AN_SIZE_OVERFLOW;
   if (outer == 0 || inner == 0) return AN_OK;
   if (!y || !x || !running_mean != !running_var || (!training && !running_mean)) return AN_NULL_POINTER;
-  batch_norm_apply(y, mean, rstd, running_mean, running_var, x, weight, bias, eps, momentum, weight_offset, training,
-                   biased_running, outer, channels, inner);
+  batch_norm_apply(y, mean, rstd, running_mean, running_var, x, weight, bias, mask, eps, momentum, weight_offset,
+                   training, biased_running, outer, channels, inner);
   return AN_OK;
 }
 

@@ -27,10 +27,22 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
 
 /* an_batch_norm_fwd, an_group_norm_fwd. */
 void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
-                      const float *weight, const float *bias, double eps, double momentum, double weight_offset,
-                      int training, int biased_running, size_t outer, size_t channels, size_t inner);
+                      const float *weight, const float *bias, const float *mask, double eps, double momentum,
+                      double weight_offset, int training, int biased_running, size_t outer, size_t channels,
+                      size_t inner);
 void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
                       double eps, double weight_offset, size_t groups, size_t batch, size_t length, size_t channels,
                       size_t inner);
+
+/* an_norm_bwd, an_batch_norm_bwd, an_group_norm_bwd. */
+void norm_gradient(float *dx, float *dweight, float *dbias, float *dalpha, const float *x, const float *dy,
+                   const float *weight, const float *alpha, size_t norm, double eps, double weight_offset, size_t rows,
+                   size_t d);
+void batch_norm_gradient(float *dx, float *dweight, float *dbias, const float *x, const float *dy, const float *weight,
+                         const float *mask, const float *running_mean, const float *running_var, double eps,
+                         double weight_offset, int training, size_t outer, size_t channels, size_t inner);
+void group_norm_gradient(float *dx, float *dweight, float *dbias, const float *x, const float *dy, const float *weight,
+                         double eps, double weight_offset, size_t groups, size_t batch, size_t length, size_t channels,
+                         size_t inner);
 
 #endif

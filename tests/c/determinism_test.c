@@ -157,8 +157,8 @@ static void call(const char *name, char **tokens, size_t n) {
     status =
         an_add_norm_fwd(F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), Z(9), D(10), D(11), D(12), Z(13), Z(14));
   else if (!strcmp(name, "an_batch_norm_fwd"))
-    status = an_batch_norm_fwd(F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), D(8), D(9), D(10), I(11), I(12), Z(13),
-                               Z(14), Z(15));
+    status = an_batch_norm_fwd(F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), D(9), D(10), D(11), I(12), I(13),
+                               Z(14), Z(15), Z(16));
   else if (!strcmp(name, "an_group_norm_fwd"))
     status = an_group_norm_fwd(F(0), F(1), F(2), F(3), F(4), F(5), D(6), D(7), Z(8), Z(9), Z(10), Z(11), Z(12));
   else if (!strcmp(name, "an_add_fwd"))

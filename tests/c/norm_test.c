@@ -398,8 +398,8 @@ static void check_batch(int data, size_t outer, size_t channels, size_t inner, i
 
   const double momentum = 0.25;
   const int biased = form == 2;
-  CHECK(an_batch_norm_fwd(y, mean, rstd, running_mean, running_var, x, w, b, eps, momentum, offset, 1, biased, outer,
-                          channels, inner) == AN_OK,
+  CHECK(an_batch_norm_fwd(y, mean, rstd, running_mean, running_var, x, w, b, NULL, eps, momentum, offset, 1, biased,
+                          outer, channels, inner) == AN_OK,
         "%s", what);
   statistics *s = set_statistics(x, set, n, channels, eps);
   check_saved(mean, rstd, s, channels, what);
@@ -418,13 +418,13 @@ static void check_batch(int data, size_t outer, size_t channels, size_t inner, i
   }
   float *again = guarded_alloc(n, 3);
   memcpy(again, x, n * sizeof(float));
-  an_batch_norm_fwd(again, NULL, NULL, NULL, NULL, again, w, b, eps, momentum, offset, 1, biased, outer, channels,
+  an_batch_norm_fwd(again, NULL, NULL, NULL, NULL, again, w, b, NULL, eps, momentum, offset, 1, biased, outer, channels,
                     inner);
   CHECK(memcmp(again, y, n * sizeof(float)) == 0, "%s: in place, without statistics", what);
 
   /* Inference: the given statistics, which stay. */
-  CHECK(an_batch_norm_fwd(y, mean, rstd, old_mean, old_var, x, w, b, eps, momentum, offset, 0, biased, outer, channels,
-                          inner) == AN_OK,
+  CHECK(an_batch_norm_fwd(y, mean, rstd, old_mean, old_var, x, w, b, NULL, eps, momentum, offset, 0, biased, outer,
+                          channels, inner) == AN_OK,
         "%s", what);
   for (size_t c = 0; c < channels; c++)
     CHECK(mean[c] == old_mean[c] && fabs(rstd[c] * sqrt(old_var[c] + eps) - 1) < 1e-6, "%s: used statistics", what);
@@ -506,16 +506,17 @@ static void test_channels_exact(void) {
   for (int layout = 0; layout < 2; layout++) {
     const size_t outer = layout ? 6 : 2, inner = layout ? 1 : 3;
     for (size_t i = 0; i < 30; i++) x[i] = 0.1f * (float)(1 + i / inner % 5);
-    CHECK(an_batch_norm_fwd(y, NULL, NULL, NULL, NULL, x, NULL, bias, 1e-12, 0.1, 0, 1, 0, outer, 5, inner) == AN_OK,
+    CHECK(an_batch_norm_fwd(y, NULL, NULL, NULL, NULL, x, NULL, bias, NULL, 1e-12, 0.1, 0, 1, 0, outer, 5, inner) ==
+              AN_OK,
           "constant channels");
     for (size_t i = 0; i < 30; i++) CHECK(y[i] == bias[i / inner % 5], "constant channel: %g", y[i]);
-    CHECK(an_batch_norm_fwd(y, NULL, NULL, NULL, NULL, x, NULL, bias, 0, 0.1, 0, 1, 0, outer, 5, inner) == AN_OK,
+    CHECK(an_batch_norm_fwd(y, NULL, NULL, NULL, NULL, x, NULL, bias, NULL, 0, 0.1, 0, 1, 0, outer, 5, inner) == AN_OK,
           "constant channels");
     for (size_t i = 0; i < 30; i++) CHECK(y[i] == bias[i / inner % 5], "constant channel, eps 0: %g", y[i]);
     uint64_t state = 8;
     for (size_t i = 0; i < 30; i++) x[i] = (float)test_normal(&state);
     x[2 * inner] = layout ? NAN : INFINITY; /* channel 2 of the first entry */
-    an_batch_norm_fwd(y, NULL, NULL, NULL, NULL, x, NULL, bias, 1e-5, 0.1, 0, 1, 0, outer, 5, inner);
+    an_batch_norm_fwd(y, NULL, NULL, NULL, NULL, x, NULL, bias, NULL, 1e-5, 0.1, 0, 1, 0, outer, 5, inner);
     for (size_t i = 0; i < 30; i++) CHECK(isnan(y[i]) == (i / inner % 5 == 2), "NaN outside its channel, or not in it");
     an_group_norm_fwd(y, NULL, NULL, x, NULL, bias, 1e-5, 0, 5, 2, outer / 2, 5, inner);
     for (size_t i = 0; i < 30; i++)
@@ -523,7 +524,7 @@ static void test_channels_exact(void) {
   }
   /* Inference divides by what it is given. */
   float one = 2, mean = 1, var = 0;
-  an_batch_norm_fwd(&one, NULL, NULL, &mean, &var, &one, NULL, NULL, 0, 0.1, 0, 0, 0, 1, 1, 1);
+  an_batch_norm_fwd(&one, NULL, NULL, &mean, &var, &one, NULL, NULL, NULL, 0, 0.1, 0, 0, 0, 1, 1, 1);
   CHECK(isinf(one), "given variance 0, eps 0: %g", one);
 }
 
@@ -579,7 +580,7 @@ static void test_errors(void) {
   REFUSED(AN_OK, ADD_NORM(NULL, NULL, NULL, NULL, ln, 1, 1e-5, 0, 4));
 
 #define BATCH(y, rm, rv, x, eps, momentum, training, outer, channels, inner) \
-  an_batch_norm_fwd(y, mean, rstd, rm, rv, x, NULL, NULL, eps, momentum, 0, training, 0, outer, channels, inner)
+  an_batch_norm_fwd(y, mean, rstd, rm, rv, x, NULL, NULL, NULL, eps, momentum, 0, training, 0, outer, channels, inner)
   float *const rm = running[0], *const rv = running[1];
   REFUSED(AN_INVALID_VALUE, BATCH(y, rm, rv, x, NAN, 0.1, 1, 2, 0, 2));
   REFUSED(AN_INVALID_VALUE, BATCH(y, rm, rv, x, 1e-5, NAN, 1, 2, 3, 2));

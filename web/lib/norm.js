@@ -234,7 +234,7 @@ function batchNorm(engine, frame, index, given, input, axis) {
   if (y.size === 0) for (const none of [mean, rstd]) if (none) engine.memory.floats(none.address, channels).fill(NaN);
   const outputs = [y.address, mean?.address ?? 0, rstd?.address ?? 0];
   const running = [runningMean?.address ?? 0, runningVar?.address ?? 0];
-  const inputs = [input.address, weight?.address ?? 0, bias?.address ?? 0];
+  const inputs = [input.address, weight?.address ?? 0, bias?.address ?? 0, 0]; // no mask
   const numbers = [eps, momentum, offset, Number(training), Number(biased)];
   engine.compute(
     'batch_norm',
