@@ -22,8 +22,15 @@ void philox4x32(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2
   out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-/* log(x), x positive and normal: x = 2^e m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = (m - 1) / (m + 1).
- * |s| <= 0.1716: the first term left out of atanh's series is below 1e-17 of the sum. */
+/* 2 atanh(s), |s| <= 0.1716: the first term left out of the series is below 1e-17 of the sum. */
+static double atanh_series(double s) {
+  const double s2 = s * s;
+  double sum = 0;
+  for (int n = 19; n >= 1; n -= 2) sum = sum * s2 + 1.0 / n;
+  return 2 * s * sum;
+}
+
+/* log(x), x positive and normal: x = 2^e m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m - 1) / (m + 1)). */
 static double log_series(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -32,11 +39,10 @@ static double log_series(double x) {
   double m;
   memcpy(&m, &bits, sizeof m);
   if (m > 0x1.6a09e667f3bcdp+0) m *= 0.5, e++;
-  const double s = (m - 1) / (m + 1), s2 = s * s;
-  double sum = 0;
-  for (int n = 19; n >= 1; n -= 2) sum = sum * s2 + 1.0 / n;
-  return e * 0x1.62e42fefa39efp-1 + 2 * s * sum;
+  return e * 0x1.62e42fefa39efp-1 + atanh_series((m - 1) / (m + 1));
 }
+
+double log1p_series(double x) { return x < 0.375 ? atanh_series(x / (2 + x)) : log_series(1 + x); }
 
 static double polynomial(const double c[8], double r) {
   double sum = c[7];
@@ -90,6 +96,12 @@ double normal_quantile(double p) {
   return q < 0 ? -x : x;
 }
 
+/* The words of the elements index / 4 * 4 and the next three. */
+static void four_words(uint32_t word[4], uint64_t index, uint32_t seed, uint32_t stream) {
+  const uint32_t counter[4] = {(uint32_t)(index >> 2), (uint32_t)(index >> 34), 0, 0}, key[2] = {seed, stream};
+  philox4x32(word, counter, key);
+}
+
 /* The float below x; x is finite. */
 static float float_below(float x) {
   if (x == 0) return -0x1p-149f;
@@ -110,12 +122,9 @@ an_status an_random(float *out, size_t n, int distribution, double a, double b, 
   if (!out) return AN_NULL_POINTER;
 
   const float low = (float)a, high = (float)b;
-  const uint32_t key[2] = {seed, stream};
   for (size_t i = 0; i < n; i += 4) {
-    const uint64_t block = (uint64_t)i / 4;
-    const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), 0, 0};
     uint32_t word[4];
-    philox4x32(word, counter, key);
+    four_words(word, i, seed, stream);
     for (size_t j = 0; j < 4 && i + j < n; j++) {
       if (distribution == AN_RANDOM_UNIFORM) {
         const float x = (float)(low + ((double)high - low) * ((word[j] >> 8) * 0x1p-24));
@@ -126,5 +135,30 @@ an_status an_random(float *out, size_t n, int distribution, double a, double b, 
       }
     }
   }
+  return AN_OK;
+}
+
+/* An element is dropped where its word is below p * 2^32. */
+void dropout_apply(float *y, const float *x, double p, uint32_t seed, uint32_t stream, uint64_t first, size_t n) {
+  if (p == 0) {
+    if (y != x) memcpy(y, x, n * sizeof(float));
+    return;
+  }
+  const uint32_t dropped = (uint32_t)(p * 0x1p32);
+  const double scale = 1 / (1 - p);
+  uint32_t word[4];
+  for (size_t i = 0; i < n; i++) {
+    const uint64_t index = first + i;
+    if (i == 0 || index % 4 == 0) four_words(word, index, seed, stream);
+    y[i] = word[index % 4] < dropped ? 0.0f : (float)(x[i] * scale);
+  }
+}
+
+an_status an_dropout(float *y, const float *x, double p, uint32_t seed, uint32_t stream, size_t n) {
+  if (!(p >= 0 && p < 1)) return AN_INVALID_VALUE;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
+  if (n == 0) return AN_OK;
+  if (!y || !x) return AN_NULL_POINTER;
+  dropout_apply(y, x, p, seed, stream, 0, n);
   return AN_OK;
 }

@@ -1,29 +1,192 @@
-/* The residual addition and the permutation of axes. */
+/* Loops over whole tensors: sums, products, the optimisers' updates; the permutation of axes. */
 #include "tensor.h"
 
 #include "map.h"
 
-typedef struct axis {
-  size_t n, x, y; /* size, stride in x, stride in y */
-} axis;
-
-void add_apply(float *out, const float *x, const float *y, double alpha, size_t n) {
-  const vf a = vf_set((float)alpha);
-  size_t i = 0;
-  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(out + i, vf_add(vf_mul(a, vf_load(x + i)), vf_load(y + i)));
-  if (i < n)
-    vf_store_tail(out + i, n - i,
-                  vf_add(vf_mul(a, vf_load_tail(x + i, n - i, 0.0f)), vf_load_tail(y + i, n - i, 0.0f)));
+/* A vector of which n elements are there; `fill` stands for the others. */
+AN_INLINE vf load_some(const float *p, size_t n, float fill) {
+  return n < AN_LANES ? vf_load_tail(p, n, fill) : vf_load(p);
+}
+AN_INLINE void store_some(float *p, size_t n, vf a) {
+  if (n < AN_LANES)
+    vf_store_tail(p, n, a);
+  else
+    vf_store(p, a);
 }
 
+/* ---- Element by element ---- */
+
+/* out[i] = op(x[i], y[i], k); out may equal x or y. */
+typedef vf (*pair_op)(vf x, vf y, vf k);
+AN_INLINE void map_pairs(float *out, const float *x, const float *y, size_t n, pair_op op, vf k) {
+  size_t i = 0;
+  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(out + i, op(vf_load(x + i), vf_load(y + i), k));
+  if (i < n) vf_store_tail(out + i, n - i, op(vf_load_tail(x + i, n - i, 0.0f), vf_load_tail(y + i, n - i, 0.0f), k));
+}
+
+/* The product is rounded before the sum. */
+AN_INLINE vf op_add(vf x, vf y, vf alpha) { return vf_add(vf_mul(alpha, x), y); }
+AN_INLINE vf op_multiply(vf x, vf y, vf unused) {
+  (void)unused;
+  return vf_mul(x, y);
+}
+AN_INLINE vf op_scale(vf x, double factor, double unused) {
+  (void)unused;
+  return vf_mul(vf_set((float)factor), x);
+}
+
+void add_apply(float *out, const float *x, const float *y, double alpha, size_t n) {
+  map_pairs(out, x, y, n, op_add, vf_set((float)alpha));
+}
+
+void scale_apply(float *y, const float *x, double factor, size_t n) { map(y, x, n, op_scale, factor, 0); }
+
+void multiply_apply(float *y, const float *x, const float *z, size_t n) {
+  map_pairs(y, x, z, n, op_multiply, vf_set(0.0f));
+}
+
+void multiply_columns(float *y, const float *x, const float *w, size_t rows, size_t d) {
+  for (size_t row = 0; row < rows; row++) multiply_apply(y + row * d, x + row * d, w, d);
+}
+
+/* A finite float? */
+static int in_range(double x) { return x >= -3.4e38 && x <= 3.4e38; }
+
 an_status an_add_fwd(float *out, const float *x, const float *y, double alpha, size_t n) {
-  if (!(alpha >= -3.4e38 && alpha <= 3.4e38)) return AN_INVALID_VALUE;
+  if (!in_range(alpha)) return AN_INVALID_VALUE;
   if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
   if (n == 0) return AN_OK;
   if (!out || !x || !y) return AN_NULL_POINTER;
   add_apply(out, x, y, alpha, n);
   return AN_OK;
 }
+
+an_status an_add_bwd(float *dx, float *dy, const float *dout, double alpha, size_t n) {
+  if (!in_range(alpha)) return AN_INVALID_VALUE;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
+  if (n == 0) return AN_OK;
+  if (!dout) return AN_NULL_POINTER;
+  if (dy && dy != dout) memcpy(dy, dout, n * sizeof(float)); /* first: dx may take dout's place */
+  if (dx) scale_apply(dx, dout, alpha, n);
+  return AN_OK;
+}
+
+/* ---- Sums, in double: a product of two floats is exact there ---- */
+
+/* sum[c] += the column c of x, or of x * y; all rows of STRIP columns at a time. */
+static void add_columns(float *sum, const float *x, const float *y, size_t ld, size_t rows, size_t d) {
+  enum { VECTORS = 4, STRIP = VECTORS * AN_LANES };
+  for (size_t c = 0; c < d; c += STRIP) {
+    const size_t width = d - c < STRIP ? d - c : STRIP;
+    vd low[VECTORS], high[VECTORS];
+    for (int v = 0; v < VECTORS; v++) low[v] = high[v] = vd_set(0.0);
+    float padded_x[STRIP] = {0}, padded_y[STRIP] = {0};
+    for (size_t row = 0; row < rows; row++) {
+      const float *px = x + row * ld + c, *py = y ? y + row * ld + c : NULL;
+      if (width < STRIP) {
+        px = memcpy(padded_x, px, width * sizeof(float));
+        if (y) py = memcpy(padded_y, py, width * sizeof(float));
+      }
+      for (int v = 0; v < VECTORS; v++) {
+        const vf a = vf_load(px + v * AN_LANES);
+        vd a_low = vd_low(a), a_high = vd_high(a);
+        if (y) {
+          const vf b = vf_load(py + v * AN_LANES);
+          a_low = vd_mul(a_low, vd_low(b)), a_high = vd_mul(a_high, vd_high(b));
+        }
+        low[v] = vd_add(low[v], a_low), high[v] = vd_add(high[v], a_high);
+      }
+    }
+    memcpy(padded_x, sum + c, width * sizeof(float));
+    for (int v = 0; v < VECTORS; v++) {
+      const vf a = vf_load(padded_x + v * AN_LANES);
+      vf_store(padded_x + v * AN_LANES, vf_from_vd(vd_add(vd_low(a), low[v]), vd_add(vd_high(a), high[v])));
+    }
+    memcpy(sum + c, padded_x, width * sizeof(float));
+  }
+}
+
+void sum_columns(float *sum, const float *x, size_t ld, size_t rows, size_t d) {
+  add_columns(sum, x, NULL, ld, rows, d);
+}
+
+void sum_columns_product(float *sum, const float *x, const float *y, size_t rows, size_t d) {
+  add_columns(sum, x, y, d, rows, d);
+}
+
+double dot_apply(const float *x, const float *y, size_t n) {
+  vd low = vd_set(0.0), high = vd_set(0.0);
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    const vf a = load_some(x + i, n - i, 0.0f), b = load_some(y + i, n - i, 0.0f);
+    low = vd_add(low, vd_mul(vd_low(a), vd_low(b)));
+    high = vd_add(high, vd_mul(vd_high(a), vd_high(b)));
+  }
+  return vd_sum(vd_add(low, high));
+}
+
+an_status an_sum_squares(double *sum, const float *x, size_t n) {
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
+  if (n == 0) return AN_OK;
+  if (!sum || !x) return AN_NULL_POINTER;
+  *sum += dot_apply(x, x, n);
+  return AN_OK;
+}
+
+/* ---- Optimisers ---- */
+
+/* Lanes beyond the end repeat an element: they are finite if it is. */
+AN_INLINE vf load_again(const float *p, size_t n) { return load_some(p, n, *p); }
+
+AN_INLINE vi not_finite(vf a) { return vi_not(vf_le(vf_abs(a), vf_set(0x1.fffffep127f))); }
+
+int sgd_apply(float *value, float *velocity, const float *gradient, const sgd_constants *k, int check, size_t n) {
+  const vf scale = vf_set(k->gradient_scale), decay = vf_set(k->weight_decay), rate = vf_set(k->rate);
+  const vf momentum = vf_set(k->momentum), fresh = vf_set(k->fresh);
+  vi bad = vi_set(0);
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    const size_t left = n - i;
+    vf w = load_again(value + i, left);
+    vf g = vf_madd(decay, w, vf_mul(scale, load_again(gradient + i, left)));
+    if (velocity) {
+      const vf u = k->first ? g : vf_madd(momentum, load_again(velocity + i, left), vf_mul(fresh, g));
+      bad = vi_or(bad, not_finite(u));
+      if (!check) store_some(velocity + i, left, u);
+      g = k->nesterov ? vf_madd(momentum, u, g) : u;
+    }
+    w = vf_nmadd(rate, g, w);
+    bad = vi_or(bad, not_finite(w));
+    if (!check) store_some(value + i, left, w);
+  }
+  return !check || !vi_any(bad);
+}
+
+int adam_apply(float *value, float *m, float *v, const float *gradient, const adam_constants *k, int check, size_t n) {
+  const vf scale = vf_set(k->gradient_scale), decay = vf_set(k->weight_decay), keep = vf_set(k->keep);
+  const vf beta1 = vf_set(k->beta1), rest1 = vf_set(k->rest1), beta2 = vf_set(k->beta2), rest2 = vf_set(k->rest2);
+  const vf rate = vf_set(k->rate), root_scale = vf_set(k->root_scale), eps = vf_set(k->eps);
+  vi bad = vi_set(0);
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    const size_t left = n - i;
+    vf w = load_again(value + i, left);
+    const vf g = vf_madd(decay, w, vf_mul(scale, load_again(gradient + i, left)));
+    const vf m1 = vf_madd(beta1, load_again(m + i, left), vf_mul(rest1, g));
+    const vf v1 = vf_madd(beta2, load_again(v + i, left), vf_mul(vf_mul(rest2, g), g));
+    const vf root = vf_madd(vf_sqrt(v1), root_scale, eps);
+    w = vf_nmadd(rate, vf_div(m1, root), vf_mul(keep, w));
+    bad = vi_or(bad, vi_or(not_finite(w), vi_or(not_finite(m1), not_finite(v1))));
+    if (check) continue;
+    store_some(value + i, left, w);
+    store_some(m + i, left, m1);
+    store_some(v + i, left, v1);
+  }
+  return !check || !vi_any(bad);
+}
+
+/* ---- Permutation of axes ---- */
+
+typedef struct axis {
+  size_t n, x, y; /* size, stride in x, stride in y */
+} axis;
 
 /* Axis `row` of the list runs along memory in y, axis `col` in x. In squares of TILE, so that of both arrays a few
  * lines are in use at a time. row == col: both run along memory. */
