@@ -148,6 +148,7 @@ const modules = [
   'lists',
   'engine',
   'tensor',
+  'formats',
   'frame',
   'ops',
   'norm',

@@ -12,9 +12,13 @@
  * - `TRAP`: the WebAssembly code trapped; the instance cannot be used any more
  * - `WASM_LOAD`: what came from the URL (or was given) is not this package's module
  * - `UNSUPPORTED`: the engine does not have what the variant needs
+ * - `INVALID_FORMAT`: a file is not what its format says, or holds what cannot be read
+ * - `NO_FORWARD`: backward without a forward in training that goes with it
+ * - `DIVERGED`: a step of an optimizer would make a parameter NaN or infinite; nothing has changed
  * - `SELF_TEST`: `selfTest()` found a result outside its tolerance
  * @typedef {'INVALID_ARGUMENT' | 'SHAPE_MISMATCH' | 'UNKNOWN_NAME' | 'UNKNOWN_OPTION' | 'OUT_OF_MEMORY' | 'DISPOSED'
- *   | 'WRONG_INSTANCE' | 'TRAP' | 'WASM_LOAD' | 'UNSUPPORTED' | 'SELF_TEST'} ErrorCode
+ *   | 'WRONG_INSTANCE' | 'TRAP' | 'WASM_LOAD' | 'UNSUPPORTED' | 'INVALID_FORMAT' | 'NO_FORWARD' | 'DIVERGED'
+ *   | 'SELF_TEST'} ErrorCode
  */
 
 /** Every error that this package throws on purpose. `code` is for programs, `message` for people. */

@@ -1,0 +1,390 @@
+// Files of weights. Expected bytes are put together here from the format's description and what the reference
+// implementation writes; expected numbers come from the definitions of the types.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { failure, same } from './helpers.js';
+import { readFloats, sharedPath, skipWithout } from './shared.js';
+
+const { AddnormError, load } = await import('../../dist/lib/index.js');
+const { readSafetensors, writeSafetensors } = await import('../../dist/lib/formats.js');
+
+/** A file with this header, a text or what is made JSON, and these bytes behind it. */
+function fileOf(header, data = []) {
+  const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Uint8Array.from(Buffer.concat([length, text, Buffer.from(data)]));
+}
+const entry = (dtype, shape, begin, end) => ({ dtype, shape, data_offsets: [begin, end] });
+/** A file with one tensor of this type. */
+const single = (dtype, array, shape = [array.length]) =>
+  fileOf({ t: entry(dtype, shape, 0, array.byteLength) }, Buffer.from(array.buffer));
+const numbers = (dtype, array) => readSafetensors(single(dtype, array)).tensors.t.data;
+const refused = (file, message, code = 'INVALID_FORMAT') =>
+  assert.throws(() => readSafetensors(file), failure(code, message));
+
+test('what is written is what the reference implementation writes', () => {
+  const data = Float32Array.of(0, 1, 2, 3, 4, 5);
+  const bytes = [...new Uint8Array(data.buffer)];
+  const header = '{"attn.0":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]}}';
+  assert.equal(header.length, 64);
+  assert.deepEqual(writeSafetensors({ 'attn.0': { data, shape: [1, 2, 3] } }), fileOf(header, bytes));
+  // Blanks bring the data to a multiple of 8 bytes.
+  const shorter = '{"attn0":{"dtype":"F32","shape":[1,1,2,3],"data_offsets":[0,24]}}       ';
+  assert.equal(shorter.length, 72);
+  assert.deepEqual(writeSafetensors({ attn0: { data, shape: [1, 1, 2, 3] } }), fileOf(shorter, bytes));
+  assert.deepEqual(writeSafetensors({}), fileOf('{}      '));
+  assert.deepEqual(writeSafetensors({}, { framework: 'pt' }), fileOf('{"__metadata__":{"framework":"pt"}}     '));
+});
+
+test('tensors are sorted by name, byte by byte; a plain array has one axis', () => {
+  const tensors = {
+    b: Float32Array.of(1),
+    10: Float32Array.of(2, 3),
+    '\u{1f600}': new Float32Array(0),
+    '\uffee': new Float32Array(0),
+    B: { data: Float32Array.of(4), shape: [] },
+  };
+  const written = writeSafetensors(tensors);
+  const header =
+    '{"10":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"B":{"dtype":"F32","shape":[],"data_offsets":[8,12]},' +
+    '"b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]},"\uffee":{"dtype":"F32","shape":[0],"data_offsets":[16,16]},' +
+    '"\u{1f600}":{"dtype":"F32","shape":[0],"data_offsets":[16,16]}}';
+  const padded = header + ' '.repeat((8 - (Buffer.byteLength(header) % 8)) % 8);
+  assert.deepEqual(written, fileOf(padded, new Uint8Array(Float32Array.of(2, 3, 4, 1).buffer)));
+  assert.deepEqual(Object.keys(readSafetensors(written).tensors).sort(), Object.keys(tensors).sort());
+});
+
+test('F16: every number', () => {
+  const halves = Uint16Array.from({ length: 65536 }, (_, i) => i);
+  // IEEE 754-2008, 3.4: sign, 5 bits of exponent, 10 of fraction.
+  const wanted = Float32Array.from(halves, (half) => {
+    const [sign, exponent, fraction] = [half >> 15 ? -1 : 1, (half >> 10) & 31, half & 1023];
+    if (exponent === 31) return fraction ? NaN : sign * Infinity;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction);
+  });
+  const got = numbers('F16', halves);
+  assert.ok(got.every((value, i) => Object.is(value, wanted[i])));
+  assert.equal(got.length, 65536);
+});
+
+test('BF16: every number', () => {
+  const halves = Uint16Array.from({ length: 65536 }, (_, i) => i);
+  const view = new DataView(new ArrayBuffer(4));
+  const wanted = Float32Array.from(halves, (half) => {
+    view.setUint16(0, half);
+    return view.getFloat32(0);
+  });
+  const got = numbers('BF16', halves);
+  assert.ok(got.every((value, i) => Object.is(value, wanted[i])));
+});
+
+test('F32 keeps its bits, F64 is rounded', () => {
+  const bits = new Float32Array(Uint32Array.of(0, 0x80000000, 1, 0x7f800000, 0x7fc12345, 0xff800001).buffer);
+  same(numbers('F32', bits), bits);
+  const doubles = Float64Array.of(0.1, -0, 1e300, -1e300, 1e-46, 1 + 2 ** -24, 1 + 2 ** -24 + 2 ** -50, NaN);
+  same(numbers('F64', doubles), Float32Array.of(Math.fround(0.1), -0, Infinity, -Infinity, 0, 1, 1 + 2 ** -23, NaN));
+});
+
+test('integers and truth values come exactly or not at all', () => {
+  const cases = {
+    U8: Uint8Array.of(0, 255),
+    I8: Int8Array.of(-128, 127),
+    U16: Uint16Array.of(0, 65535),
+    I16: Int16Array.of(-32768, 32767),
+    U32: Uint32Array.of(0, 2 ** 24, 0xffffff00),
+    I32: Int32Array.of(-(2 ** 31), -(2 ** 24), 2 ** 24 + 2),
+    I64: BigInt64Array.of(-(2n ** 63n), -1n, 2n ** 40n),
+    U64: BigUint64Array.of(0n, 2n ** 63n, 2n ** 64n - 2n ** 40n),
+    BOOL: Uint8Array.of(0, 1),
+  };
+  for (const [dtype, array] of Object.entries(cases)) {
+    assert.deepEqual(Array.from(numbers(dtype, array)), Array.from(array, Number), dtype);
+  }
+  refused(single('I32', Int32Array.of(1, 2 ** 24 + 1)), /'t': 16777217 is no float32/);
+  refused(single('U32', Uint32Array.of(2 ** 32 - 1)), /'t': 4294967295/);
+  refused(single('I64', BigInt64Array.of(2n ** 24n + 1n)), /'t': 16777217/);
+  refused(single('U64', BigUint64Array.of(2n ** 64n - 1n)), /'t': 18446744073709551615/);
+  refused(single('BOOL', Uint8Array.of(2)), /'t': expected 0 or 1, got 2/);
+});
+
+test('what cannot be read is named, and can be left out', () => {
+  const header = { a: entry('F8_E4M3', [2], 0, 2), b: entry('F32', [1], 2, 6), c: entry('I64', [1], 6, 14) };
+  const file = fileOf(header, [1, 2, 0, 0, 128, 63, 1, 0, 0, 1, 0, 0, 0, 0]);
+  refused(file, /'a': F8_E4M3 cannot be read.*options\.filter/);
+  const asked = [];
+  const { tensors } = readSafetensors(file, {
+    filter: (name, info) => {
+      asked.push([name, info]);
+      return name === 'b';
+    },
+  });
+  assert.deepEqual({ ...tensors }, { b: { shape: [1], data: Float32Array.of(1) } });
+  assert.deepEqual(asked[0], ['a', { dtype: 'F8_E4M3', shape: [2] }]);
+  for (const dtype of ['F4', 'F6_E2M3', 'F6_E3M2', 'F8_E5M2', 'F8_E8M0', 'C64']) {
+    refused(fileOf({ t: entry(dtype, [0], 0, 0) }), new RegExp(`'t': ${dtype} cannot be read`));
+  }
+  // It is checked all the same.
+  assert.throws(
+    () => readSafetensors(fileOf({ a: entry('F32', [1], 0, 2) }, [0, 0]), { filter: () => false }),
+    failure('INVALID_FORMAT'),
+  );
+});
+
+test('any place in memory will do, whatever its alignment', () => {
+  const file = fileOf({ a: entry('U8', [3], 0, 3), b: entry('F32', [1], 3, 7) }, [7, 8, 9, 0, 0, 128, 63]);
+  for (let shift = 0; shift < 9; shift++) {
+    const room = new Uint8Array(file.length + 16);
+    room.set(file, shift);
+    const { tensors } = readSafetensors(room.subarray(shift, shift + file.length));
+    assert.deepEqual(tensors.b.data, Float32Array.of(1));
+    assert.deepEqual(tensors.a.data, Float32Array.of(7, 8, 9));
+    tensors.b.data[0] = 5;
+    assert.deepEqual(room.subarray(shift, shift + file.length), file, 'the result is a copy');
+  }
+  const shared = new Uint8Array(new SharedArrayBuffer(file.length));
+  shared.set(file);
+  for (const source of [file.buffer, Buffer.from(file), new DataView(file.buffer), shared, shared.buffer]) {
+    assert.deepEqual(readSafetensors(source).tensors.b.data, Float32Array.of(1));
+  }
+});
+
+test('the order is that of the data, and names are safe', () => {
+  const header = `{"toString":${JSON.stringify(entry('F32', [1], 4, 8))},"constructor":${JSON.stringify(entry('F32', [0, 7], 4, 4))},"":${JSON.stringify(entry('F32', [], 0, 4))},"__metadata__":{"x":"é"}}`;
+  const { tensors, metadata } = readSafetensors(fileOf(header, [0, 0, 128, 63, 0, 0, 0, 64]));
+  assert.deepEqual(Object.keys(tensors), ['', 'constructor', 'toString']);
+  assert.deepEqual(tensors.constructor, { shape: [0, 7], data: new Float32Array(0) });
+  assert.deepEqual({ ...metadata }, { x: 'é' });
+  const empty = readSafetensors(fileOf('{}'));
+  assert.equal(empty.tensors.hasOwnProperty, undefined);
+  assert.equal(empty.metadata.toString, undefined);
+});
+
+test('a damaged file is refused, and says where', () => {
+  const t = entry('F32', [1], 0, 4);
+  const cases = [
+    [new Uint8Array(7), /at least 8 bytes, got 7/],
+    [Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0), /end at 9, the file at 8/],
+    [Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0), /no JSON/],
+    [Uint8Array.of(255, 255, 255, 255, 255, 255, 255, 255), /at most 100000000/],
+    [fileOf('{"a":}'), /no JSON/],
+    [fileOf('{} x'), /no JSON/],
+    [fileOf(' {}'), /does not start with \{/],
+    [fileOf('[]'), /does not start with \{/],
+    [fileOf('\ufeff{}'), /no JSON/],
+    [fileOf('null'), /does not start with \{/],
+    [fileOf({ t: null }), /'t': expected an object, got null/],
+    [fileOf({ t: [] }), /'t': expected an object/],
+    [fileOf({ t: { ...t, dtype: 'f32' } }, [0, 0, 0, 0]), /'t': unknown dtype 'f32'/],
+    [fileOf({ t: { ...t, dtype: 'toString' } }, [0, 0, 0, 0]), /'t': unknown dtype/],
+    [fileOf({ t: { shape: [1], data_offsets: [0, 4] } }, [0, 0, 0, 0]), /'t': unknown dtype undefined/],
+    [fileOf({ t: { ...t, shape: 1 } }, [0, 0, 0, 0]), /'t': its shape/],
+    [fileOf({ t: { ...t, shape: [-1] } }, [0, 0, 0, 0]), /'t': its shape/],
+    [fileOf({ t: { ...t, shape: [1.5] } }, [0, 0, 0, 0]), /'t': its shape/],
+    [fileOf({ t: { ...t, shape: ['1'] } }, [0, 0, 0, 0]), /'t': its shape/],
+    [fileOf({ t: { ...t, shape: [2 ** 53] } }, [0, 0, 0, 0]), /'t': its shape/],
+    [fileOf({ t: { ...t, shape: [2 ** 32, 2 ** 32, 2 ** 32] } }, [0, 0, 0, 0]), /'t': F32 .* takes/],
+    [fileOf({ t: { ...t, shape: [2] } }, [0, 0, 0, 0]), /'t': F32 \[2\] takes 8 bytes, its data_offsets 4/],
+    [fileOf({ t: entry('F64', [1], 0, 4) }, [0, 0, 0, 0]), /'t': F64 \[1\] takes 8 bytes/],
+    [fileOf({ t: entry('F4', [1], 0, 1) }, [0]), /'t': F4 \[1\] takes 0.5 bytes/],
+    [fileOf({ t: entry('F32', [0], 4, 0) }, [0, 0, 0, 0]), /'t': its data_offsets/],
+    [fileOf({ t: entry('F32', [1], -4, 0) }), /'t': its data_offsets/],
+    [fileOf({ t: { ...t, data_offsets: [0, 4, 4] } }, [0, 0, 0, 0]), /'t': its data_offsets/],
+    [fileOf({ t: { ...t, data_offsets: [0] } }, [0, 0, 0, 0]), /'t': its data_offsets/],
+    [fileOf({ t: { ...t, data_offsets: { 0: 0, 1: 4 } } }, [0, 0, 0, 0]), /'t': its data_offsets/],
+    [fileOf({ t }), /take 4 bytes, and 0 follow/],
+    [fileOf({ t }, [0, 0, 0]), /take 4 bytes, and 3 follow/],
+    [fileOf({ t }, [0, 0, 0, 0, 0]), /take 4 bytes, and 5 follow/],
+    [fileOf({}, [0]), /take 0 bytes, and 1 follow/],
+    [fileOf({ t: entry('F32', [1], 4, 8) }, new Array(8)), /'t' leaves a gap .* begins at 4, not 0/],
+    [fileOf({ t, u: entry('F32', [1], 8, 12) }, new Array(12)), /'u' leaves a gap/],
+    [fileOf({ t, u: entry('F32', [1], 2, 6) }, new Array(6)), /'u' overlaps/],
+    [fileOf({ t, u: entry('F32', [1], 0, 4) }, new Array(4)), /'u' overlaps/],
+    [fileOf({ t: entry('F32', [2], 0, 8), u: entry('F32', [0], 4, 4) }, new Array(8)), /'u' overlaps/],
+    [fileOf(`{"t":${JSON.stringify(t)},"t":${JSON.stringify(t)}}`, new Array(4)), /'t' comes twice/],
+    [fileOf(`{"t":${JSON.stringify(t)},"\\u0074" :${JSON.stringify(t)}}`, new Array(4)), /'t' comes twice/],
+    [
+      fileOf('{"t":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}}', new Array(4)),
+      /'dtype' comes twice/,
+    ],
+    [fileOf('{"__metadata__":{"a":"b","a":"c"}}'), /'a' comes twice/],
+    [fileOf('{"__metadata__":{},"__metadata__":{}}'), /'__metadata__' comes twice/],
+    [fileOf(`{"__proto__":${JSON.stringify(t)}}`, new Array(4)), /'__proto__' cannot be a name/],
+    [fileOf('{"__metadata__":{"__proto__":"x"}}'), /'__proto__' cannot be a name/],
+    [fileOf(`{"a\\ud800":${JSON.stringify(t)}}`, new Array(4)), /no valid Unicode/],
+    [fileOf({ __metadata__: [] }), /__metadata__: expected an object/],
+    [fileOf({ __metadata__: { a: 1 } }), /__metadata__\.a: expected a string, got 1/],
+  ];
+  for (const [file, message] of cases) refused(file, message);
+  const latin = fileOf('{"x":1}');
+  latin[10] = 0xe9;
+  refused(latin, /no UTF-8/);
+  // Not twice: the same name in different objects, and quotes, braces and colons within texts.
+  const nested = '{"__metadata__":{"t":"{\\"t\\":","u":"\\\\"},"t":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}';
+  assert.deepEqual({ ...readSafetensors(fileOf(nested)).metadata }, { t: '{"t":', u: '\\' });
+});
+
+test('arguments', () => {
+  const file = fileOf('{}');
+  for (const wrong of [undefined, null, 'x', 5, [], new Map()]) {
+    assert.throws(() => readSafetensors(wrong), failure('INVALID_ARGUMENT', /^bytes: expected an ArrayBuffer/));
+    assert.throws(() => writeSafetensors(wrong), failure('INVALID_ARGUMENT', /^tensors: expected an object/));
+  }
+  assert.throws(() => readSafetensors(file, { only: 1 }), failure('UNKNOWN_OPTION'));
+  assert.throws(() => readSafetensors(file, { filter: 'a' }), failure('INVALID_ARGUMENT', /^filter/));
+  const gone = new ArrayBuffer(16);
+  const view = new Uint8Array(gone);
+  structuredClone(gone, { transfer: [gone] });
+  for (const dead of [gone, view]) {
+    assert.throws(() => readSafetensors(dead), failure('INVALID_ARGUMENT', /detached/));
+  }
+  const write = (tensors, metadata) => () => writeSafetensors(tensors, metadata);
+  assert.throws(write({ a: [1, 2] }), failure('INVALID_ARGUMENT', /^tensors\.a/));
+  assert.throws(write({ a: { data: new Float32Array(2), shape: [3] } }), failure('SHAPE_MISMATCH', /^tensors\.a/));
+  assert.throws(write({ __metadata__: new Float32Array(1) }), failure('INVALID_ARGUMENT', /'__metadata__'/));
+  assert.throws(write(JSON.parse('{"__proto__":1}')), failure('INVALID_ARGUMENT', /'__proto__'/));
+  assert.throws(write({ '\udc00': new Float32Array(1) }), failure('INVALID_ARGUMENT', /Unicode/));
+  assert.throws(write({}, { a: 1 }), failure('INVALID_ARGUMENT', /^metadata\.a/));
+  assert.throws(write({}, { a: '\ud800' }), failure('INVALID_ARGUMENT', /^metadata\.a/));
+  assert.throws(write({}, 'x'), failure('INVALID_ARGUMENT', /^metadata/));
+});
+
+const unicode = fc
+  .string({ unit: 'binary', maxLength: 12 })
+  .filter((name) => !['__proto__', '__metadata__'].includes(name));
+const tensor = fc.array(fc.nat(4), { maxLength: 4 }).chain((shape) =>
+  fc
+    .array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), {
+      minLength: shape.reduce((a, b) => a * b, 1),
+      maxLength: shape.reduce((a, b) => a * b, 1),
+    })
+    .map((bits) => ({ shape, data: new Float32Array(Uint32Array.from(bits).buffer) })),
+);
+const contents = [
+  fc.dictionary(unicode, tensor, { maxKeys: 5 }),
+  fc.dictionary(unicode, fc.string({ unit: 'binary' }), { maxKeys: 3 }),
+];
+
+test('what is written is read again, bit for bit', () => {
+  fc.assert(
+    fc.property(...contents, (tensors, metadata) => {
+      const file = writeSafetensors(tensors, metadata);
+      const read = readSafetensors(file);
+      assert.deepEqual(Object.keys(read.tensors).sort(), Object.keys(tensors).sort());
+      for (const [name, { shape, data }] of Object.entries(tensors)) {
+        assert.deepEqual(read.tensors[name].shape, shape);
+        same(read.tensors[name].data, data);
+      }
+      assert.deepEqual({ ...read.metadata }, { ...metadata });
+      assert.deepEqual(writeSafetensors(read.tensors, read.metadata), writeSafetensors(tensors, read.metadata));
+    }),
+  );
+});
+
+/** A result or an AddnormError, and a result covers no more than the file. */
+function readsOrRefuses(file) {
+  let result;
+  try {
+    result = readSafetensors(file);
+  } catch (error) {
+    assert.ok(error instanceof AddnormError, `${error?.stack}`);
+    assert.equal(error.code, 'INVALID_FORMAT', error.message);
+    return;
+  }
+  for (const { shape, data } of Object.values(result.tensors)) {
+    assert.equal(
+      data.length,
+      shape.reduce((a, b) => a * b, 1),
+    );
+    assert.ok(data.length <= file.length);
+  }
+}
+
+test('damaged bytes give a result or an error of ours', () => {
+  const byte = fc.nat(255);
+  const damage = fc.oneof(
+    fc.record({ kind: fc.constant('set'), at: fc.nat(), byte }),
+    fc.record({
+      kind: fc.constant('insert'),
+      at: fc.nat(),
+      byte: fc.constantFrom(...Buffer.from('{}[]",:0129-.eE\\u ')),
+    }),
+    fc.record({ kind: fc.constantFrom('remove', 'end', 'double'), at: fc.nat(), byte }),
+  );
+  fc.assert(
+    fc.property(...contents, fc.array(damage, { minLength: 1, maxLength: 4 }), (tensors, metadata, damages) => {
+      const bytes = [...writeSafetensors(tensors, metadata)];
+      for (const { kind, at, byte } of damages) {
+        const i = at % (bytes.length + 1);
+        if (kind === 'set') bytes[i] = byte;
+        else if (kind === 'insert') bytes.splice(i, 0, byte);
+        else if (kind === 'remove') bytes.splice(i, 1);
+        else if (kind === 'end') bytes.length = i;
+        else bytes.splice(i, 0, ...bytes.slice(i, i + 20));
+      }
+      readsOrRefuses(Uint8Array.from(bytes));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('any header at all gives a result or an error of ours', () => {
+  const value = fc.oneof(
+    fc.json({ maxDepth: 3 }).map((text) => JSON.parse(text)),
+    fc.record(
+      {
+        dtype: fc.constantFrom('F32', 'F64', 'U8', 'BOOL', 'F4', 'x'),
+        shape: fc.array(fc.oneof(fc.nat(3), fc.constantFrom(-1, 0.5, 1e300, 2 ** 53, '1', null)), { maxLength: 3 }),
+        data_offsets: fc.array(fc.oneof(fc.nat(16), fc.constantFrom(-1, 1e300)), { maxLength: 3 }),
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), value, { maxKeys: 4 }), fc.uint8Array({ maxLength: 32 }), (header, data) =>
+      readsOrRefuses(fileOf(header, data)),
+    ),
+    { numRuns: 500 },
+  );
+  readsOrRefuses(fileOf('['.repeat(1e6)));
+  readsOrRefuses(fileOf(`{"a":${'['.repeat(1e5)}${']'.repeat(1e5)}}`));
+  readsOrRefuses(
+    fileOf(`{${Array.from({ length: 1e4 }, (_, i) => `"${i}":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`)}}`),
+  );
+});
+
+test('a module is written and read again', async () => {
+  const an = await load({ variant: 'simd' });
+  const config = { d_model: 6, d_ff: 10, norm: 'batch_norm' };
+  const block = an.block(config, { seed: 3 });
+  const x = { data: Float32Array.from({ length: 24 }, (_, i) => i / 7 - 1), shape: [4, 6] };
+  block.forward(x, { train: true });
+  const { tensors, metadata } = readSafetensors(
+    writeSafetensors(block.state(), { config: JSON.stringify(block.config) }),
+  );
+  const again = an.block(JSON.parse(metadata.config), { weights: tensors });
+  same(again.forward(x), block.forward(x));
+  same(readSafetensors(writeSafetensors(block.parameters)).tensors.up.data, block.parameters.up.toArray());
+  an.dispose();
+});
+
+const skip = skipWithout('models/files', 'the reading of a model file');
+test('a layer of a trained model', { skip }, () => {
+  const { tensors, metadata } = readSafetensors(readFileSync(sharedPath('models/files/stories260K_l0.safetensors')));
+  assert.equal(metadata.source, 'stories260K layer 0');
+  assert.deepEqual(
+    Object.entries(tensors).map(([name, { shape }]) => [name, ...shape]),
+    [
+      ['blk.0.ffn_norm.weight', 64],
+      ['blk.0.ffn_gate.weight', 172, 64],
+      ['blk.0.ffn_up.weight', 172, 64],
+      ['blk.0.ffn_down.weight', 64, 172],
+    ],
+  );
+  // The same weights as raw files.
+  for (const [name, file] of Object.entries({ norm: 'rms_gamma', gate: 'w1_gate', up: 'w3_up', down: 'w2_down' })) {
+    same(tensors[`blk.0.ffn_${name}.weight`].data, readFloats('models/stories260K_layer0_swiglu', `${file}.f32.bin`));
+  }
+});

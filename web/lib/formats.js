@@ -1,0 +1,409 @@
+// @ts-check
+// The entry 'addnorm/formats': files of weights. It needs no module of WebAssembly.
+import * as check from './check.js';
+import { AddnormError, describe, isPlain } from './errors.js';
+import { numbersOf } from './tensor.js';
+
+/** @typedef {import('./types.js').State} State */
+/** @typedef {import('./types.js').TensorLike} TensorLike */
+/** @typedef {{ dtype: string, shape: number[] }} TensorInfo as the file has it */
+/** @typedef {TensorInfo & { name: string, begin: number, end: number }} Entry begin, end: bytes behind the header */
+
+/** As long as the reference implementation lets a header be. */
+const MAX_HEADER = 100_000_000;
+const METADATA = '__metadata__';
+
+/**
+ * Reads a safetensors file (https://github.com/huggingface/safetensors). Every tensor becomes float32: F32 as it is, F16,
+ * BF16, BOOL (0 and 1) and the integers exactly, F64 rounded to the nearest, beyond float32 to Infinity. An integer that
+ * float32 does not hold is refused, and so is any other type; `filter` leaves such a tensor out.
+ *
+ * The whole header is checked before any tensor is made, as strictly as the reference implementation does it and beyond:
+ * tensors must cover the rest of the file without gap or overlap, and no name may come twice.
+ *
+ * ```js
+ * const { tensors, metadata } = readSafetensors(await file.arrayBuffer());
+ * const ffn = an.ffn({ d_model: 64, d_ff: 172, activation: 'silu', gated: true, bias: false }, {
+ *   weights: {
+ *     gate: tensors['blk.0.ffn_gate.weight'], up: tensors['blk.0.ffn_up.weight'], down: tensors['blk.0.ffn_down.weight'],
+ *   },
+ * });
+ * ```
+ * @param {ArrayBuffer | ArrayBufferView} bytes the whole file
+ * @param {{ filter?: ((name: string, info: TensorInfo) => boolean) | undefined }} [options] filter: false leaves the tensor
+ *   out
+ * @returns {{ tensors: State, metadata: Record<string, string> }} tensors in the order of their data. Both objects have no
+ *   prototype, so any name is safe to ask for
+ * @throws {AddnormError} `INVALID_FORMAT`, with the tensor's name; `INVALID_ARGUMENT`; `OUT_OF_MEMORY`
+ */
+export function readSafetensors(bytes, options) {
+  const file = bytesOf(bytes);
+  const { filter } = check.options('options', options, ['filter']);
+  if (filter !== undefined && typeof filter !== 'function') throw check.invalid('filter', filter, 'a function');
+  const { header, start } = readHeader(file);
+  const metadata = metadataOf(header[METADATA]);
+  const entries = Object.keys(header)
+    .filter((name) => name !== METADATA)
+    .map((name) => entryOf(name, header[name]))
+    .sort((a, b) => a.begin - b.begin || a.end - b.end);
+  let covered = 0;
+  for (const { name, begin, end } of entries) {
+    if (begin !== covered) {
+      const problem = begin < covered ? 'overlaps the tensor before it' : 'leaves a gap behind what comes before it';
+      throw malformed(`tensor ${quote(name)} ${problem}: it begins at ${begin}, not ${covered}`);
+    }
+    covered = end;
+  }
+  if (covered !== file.length - start) {
+    throw malformed(`its tensors take ${covered} bytes, and ${file.length - start} follow the header`);
+  }
+  /** @type {State} */
+  const tensors = Object.create(null);
+  for (const { name, dtype, shape, begin, end } of entries) {
+    if (filter && !filter(name, { dtype, shape: [...shape] })) continue;
+    tensors[name] = { shape, data: toFloats(name, dtype, file, start + begin, end - begin) };
+  }
+  return { tensors, metadata };
+}
+
+/**
+ * Writes a safetensors file, all tensors as F32, sorted by name and aligned to 8 bytes, as the reference implementation
+ * does it.
+ *
+ * A whole run, to go on with another day:
+ *
+ * ```js
+ * const prefixed = (prefix, state) => Object.fromEntries(Object.entries(state).map(([name, t]) => [prefix + name, t]));
+ * const part = (prefix, tensors) =>
+ *   Object.fromEntries(Object.entries(tensors).flatMap(([name, t]) =>
+ *     name.startsWith(prefix) ? [[name.slice(prefix.length), t]] : []));
+ *
+ * const bytes = writeSafetensors(
+ *   { ...prefixed('model.', stack.state()), ...prefixed('optimizer.', optimizer.state()) },
+ *   { config: JSON.stringify(stack.config), step: String(step) },
+ * );
+ *
+ * const { tensors, metadata } = readSafetensors(bytes);
+ * const again = an.stack(JSON.parse(metadata.config), { weights: part('model.', tensors) });
+ * const optimizerAgain = an.optimizer('adamw', again, { rate: 1e-3 });
+ * optimizerAgain.loadState(part('optimizer.', tensors));
+ * ```
+ * @param {Readonly<Record<string, TensorLike>>} tensors by name
+ * @param {Readonly<Record<string, string>>} [metadata] texts by name
+ * @returns {Uint8Array<ArrayBuffer>}
+ * @throws {AddnormError} `INVALID_ARGUMENT`, with the tensor's name; `SHAPE_MISMATCH`; `OUT_OF_MEMORY`
+ */
+export function writeSafetensors(tensors, metadata) {
+  if (!isPlain(tensors)) throw check.invalid('tensors', tensors, 'an object of named tensors');
+  /** @type {[string, unknown][]} */
+  const header = [];
+  if (metadata !== undefined && metadata !== null) header.push([METADATA, textsOf(metadata)]);
+  const names = Object.keys(tensors).sort(byCodePoint);
+  let size = 0;
+  const parts = names.map((name) => {
+    const fault = faultOf(name);
+    if (fault) throw new AddnormError('INVALID_ARGUMENT', `tensors: ${quote(name)} ${fault}`);
+    const { data, shape } = numbersOf(tensors[name], `tensors.${name}`);
+    const begin = size;
+    size += data.length * 4;
+    header.push([name, { dtype: 'F32', shape: shape ?? [data.length], data_offsets: [begin, size] }]);
+    return data;
+  });
+  // Not by Object.fromEntries: there a name such as '1' would come before the others.
+  const json = `{${header.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join()}}`;
+  const text = new TextEncoder().encode(json);
+  const start = 8 + Math.ceil(text.length / 8) * 8;
+  if (start - 8 > MAX_HEADER) throw new AddnormError('INVALID_ARGUMENT', 'tensors: the header exceeds 100 MB');
+  const file = allocate(Uint8Array, start + size, 'the file');
+  new DataView(file.buffer).setUint32(0, start - 8, true);
+  file.fill(0x20, 8 + text.length, start);
+  file.set(text, 8);
+  let at = start;
+  for (const data of parts) {
+    file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
+    at += data.byteLength;
+  }
+  return file;
+}
+
+/** In full where it is no tale. @param {string} name */
+const quote = (name) => `'${name.length > 200 ? `${name.slice(0, 200)}...` : name}'`;
+
+/** @param {string} problem */
+const malformed = (problem) => new AddnormError('INVALID_FORMAT', `safetensors: ${problem}`);
+
+/**
+ * @param {unknown} source
+ * @returns {Uint8Array}
+ */
+function bytesOf(source) {
+  try {
+    if (ArrayBuffer.isView(source)) {
+      // Of an array whose buffer is detached, or has shrunk below its end, this throws.
+      if (source.byteLength === 0) new Uint8Array(source.buffer, source.byteOffset).keys();
+      return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+    }
+    if (/^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(source))) {
+      return new Uint8Array(/** @type {ArrayBuffer} */ (source));
+    }
+  } catch (cause) {
+    throw new AddnormError('INVALID_ARGUMENT', 'bytes: its buffer is detached or has shrunk', { cause });
+  }
+  throw check.invalid('bytes', source, 'an ArrayBuffer or a Uint8Array');
+}
+
+/**
+ * @param {Uint8Array} file
+ * @returns {{ header: Record<string, unknown>, start: number }} start: where the data begins
+ */
+function readHeader(file) {
+  if (file.length < 8) throw malformed(`expected at least 8 bytes, got ${file.length}`);
+  const view = new DataView(file.buffer, file.byteOffset, 8);
+  const size = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
+  if (size > MAX_HEADER) throw malformed(`its header would have ${size} bytes; at most ${MAX_HEADER} are allowed`);
+  const start = 8 + size;
+  if (start > file.length) throw malformed(`its header would end at ${start}, the file at ${file.length}`);
+  let text;
+  let header;
+  try {
+    // A copy: TextDecoder takes no shared memory.
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file.slice(8, start));
+    header = JSON.parse(text);
+  } catch (cause) {
+    const reason = text === undefined ? 'UTF-8' : 'JSON';
+    throw new AddnormError('INVALID_FORMAT', `safetensors: its header is no ${reason}`, { cause });
+  }
+  if (!text.startsWith('{')) throw malformed('its header does not start with {');
+  const repeated = repeatedKey(text);
+  if (repeated !== null) throw malformed(`the name ${quote(repeated)} comes twice in its header`);
+  return { header, start };
+}
+
+/**
+ * The first key that an object of a JSON text has twice, or null. JSON.parse silently takes the last.
+ * @param {string} json valid
+ */
+function repeatedKey(json) {
+  /** The keys so far of each object that is open; null for an array. @type {(Set<string> | null)[]} */
+  const open = [];
+  for (const [token, text] of json.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")(?:\s*:)?/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(null);
+    else if (text === undefined) open.pop();
+    else if (token.endsWith(':')) {
+      const keys = open.at(-1);
+      const key = JSON.parse(text);
+      if (keys?.has(key)) return String(key);
+      keys?.add(key);
+    }
+  }
+  return null;
+}
+
+/**
+ * What is wrong with a name, or null. An object takes '__proto__' for its prototype where it is assigned.
+ * @param {string} name
+ */
+function faultOf(name) {
+  if (name === '__proto__' || name === METADATA) return 'cannot be a name';
+  return /\p{Surrogate}/u.test(name) ? 'is no valid Unicode' : null;
+}
+
+/** @param {unknown} value */
+function metadataOf(value) {
+  /** @type {Record<string, string>} */
+  const result = Object.create(null);
+  // null is what the reference implementation reads as absent.
+  if (value === undefined || value === null) return result;
+  if (!isPlain(value)) throw malformed(`${METADATA}: expected an object, got ${describe(value)}`);
+  for (const name of Object.keys(value)) {
+    const text = value[name];
+    const fault = faultOf(name);
+    if (fault) throw malformed(`${METADATA}: ${quote(name)} ${fault}`);
+    if (typeof text !== 'string') throw malformed(`${METADATA}.${name}: expected a string, got ${describe(text)}`);
+    result[name] = text;
+  }
+  return result;
+}
+
+/** @param {unknown} metadata */
+function textsOf(metadata) {
+  if (!isPlain(metadata)) throw check.invalid('metadata', metadata, 'an object of texts');
+  const entries = Object.keys(metadata).map((name) => {
+    const text = metadata[name];
+    const fault = faultOf(name);
+    if (fault) throw new AddnormError('INVALID_ARGUMENT', `metadata: ${quote(name)} ${fault}`);
+    if (typeof text !== 'string') throw check.invalid(`metadata.${name}`, text, 'a string');
+    if (/\p{Surrogate}/u.test(text)) throw check.invalid(`metadata.${name}`, text, 'valid Unicode');
+    return [name, text];
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {Entry}
+ */
+function entryOf(name, value) {
+  const what = `tensor ${quote(name)}`;
+  const fault = faultOf(name);
+  if (fault) throw malformed(`${what} ${fault}`);
+  if (!isPlain(value)) throw malformed(`${what}: expected an object, got ${describe(value)}`);
+  const { dtype, shape, data_offsets: offsets } = value;
+  if (typeof dtype !== 'string' || !Object.hasOwn(bits, dtype)) {
+    throw malformed(`${what}: unknown dtype ${describe(dtype)}`);
+  }
+  if (!Array.isArray(shape) || !shape.every(isSize)) throw malformed(`${what}: its shape is no list of sizes`);
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isSize) || offsets[0] > offsets[1]) {
+    throw malformed(`${what}: its data_offsets are not [begin, end]`);
+  }
+  const [begin, end] = offsets;
+  const bytes = (shape.includes(0) ? 0 : check.product(shape)) * (bits[dtype] / 8);
+  if (end - begin !== bytes) {
+    throw malformed(`${what}: ${dtype} [${shape.join(', ')}] takes ${bytes} bytes, its data_offsets ${end - begin}`);
+  }
+  return { name, dtype, shape, begin, end };
+}
+
+/** @param {unknown} value */
+const isSize = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
+
+/** Of one element; all that the format knows. @type {Readonly<Record<string, number>>} */
+const bits = {
+  BOOL: 8,
+  F4: 4,
+  F6_E2M3: 6,
+  F6_E3M2: 6,
+  U8: 8,
+  I8: 8,
+  F8_E5M2: 8,
+  F8_E4M3: 8,
+  F8_E8M0: 8,
+  I16: 16,
+  U16: 16,
+  F16: 16,
+  BF16: 16,
+  I32: 32,
+  U32: 32,
+  F32: 32,
+  C64: 64,
+  F64: 64,
+  I64: 64,
+  U64: 64,
+};
+
+/** How those are read that become float32. @type {Readonly<Record<string, new (buffer: ArrayBuffer) => any>>} */
+const arrays = {
+  BOOL: Uint8Array,
+  U8: Uint8Array,
+  I8: Int8Array,
+  I16: Int16Array,
+  U16: Uint16Array,
+  F16: Uint16Array,
+  BF16: Uint16Array,
+  I32: Int32Array,
+  U32: Uint32Array,
+  F32: Float32Array,
+  F64: Float64Array,
+  I64: BigInt64Array,
+  U64: BigUint64Array,
+};
+
+/**
+ * @param {string} name
+ * @param {string} dtype
+ * @param {Uint8Array} file
+ * @param {number} at
+ * @param {number} size in bytes
+ * @returns {Float32Array}
+ */
+function toFloats(name, dtype, file, at, size) {
+  const what = `tensor ${quote(name)}`;
+  if (!Object.hasOwn(arrays, dtype)) {
+    throw malformed(`${what}: ${dtype} cannot be read as float32; options.filter can leave it out`);
+  }
+  // A copy, which starts at a multiple of the element's size and is nobody else's.
+  const copy = allocate(Uint8Array, size, what);
+  copy.set(file.subarray(at, at + size));
+  const source = new arrays[dtype](copy.buffer);
+  if (dtype === 'F32') return source;
+  const result = allocate(Float32Array, source.length, what);
+  if (dtype === 'F64') result.set(source);
+  else if (dtype === 'F16') fromHalf(result, source);
+  else if (dtype === 'BF16') fromBrain(result, source);
+  else fromIntegers(result, source, what, dtype === 'BOOL' ? 1 : Infinity);
+  return result;
+}
+
+/**
+ * @param {Float32Array} result
+ * @param {ArrayLike<number | bigint>} integers
+ * @param {string} what
+ * @param {number} max
+ */
+function fromIntegers(result, integers, what, max) {
+  for (let i = 0; i < integers.length; i++) {
+    const value = integers[i];
+    result[i] = Number(value);
+    if (value > max) throw malformed(`${what}: expected 0 or 1, got ${value}`);
+    if (value !== (typeof value === 'bigint' ? BigInt(result[i]) : result[i])) {
+      throw malformed(`${what}: ${value} is no float32; options.filter can leave the tensor out`);
+    }
+  }
+}
+
+/**
+ * bfloat16 is the upper half of a float32.
+ * @param {Float32Array} result
+ * @param {Uint16Array} halves
+ */
+function fromBrain(result, halves) {
+  const words = new Uint32Array(result.buffer);
+  for (let i = 0; i < halves.length; i++) words[i] = halves[i] << 16;
+}
+
+/**
+ * IEEE 754 binary16 to binary32, which holds every such number: the exponent and fraction take their new places, and a
+ * product with 2^112 makes up for the other bias, subnormals too.
+ * @param {Float32Array} result
+ * @param {Uint16Array} halves
+ */
+function fromHalf(result, halves) {
+  const words = new Uint32Array(result.buffer);
+  for (let i = 0; i < halves.length; i++) {
+    const half = halves[i];
+    const sign = (half & 0x8000) << 16;
+    const magnitude = (half & 0x7fff) << 13;
+    words[i] = magnitude;
+    if (magnitude < 0x0f800000) result[i] *= 2 ** 112;
+    else words[i] = magnitude | 0x7f800000;
+    words[i] |= sign;
+  }
+}
+
+/**
+ * @template {Uint8Array<ArrayBuffer> | Float32Array<ArrayBuffer>} T
+ * @param {new (length: number) => T} type
+ * @param {number} length
+ * @param {string} what
+ * @returns {T}
+ */
+function allocate(type, length, what) {
+  try {
+    return new type(length);
+  } catch (cause) {
+    throw new AddnormError('OUT_OF_MEMORY', `${what}: the engine gives no array of ${length} elements`, { cause });
+  }
+}
+
+/**
+ * The order of the names' UTF-8, in which the reference implementation sorts.
+ * @param {string} a
+ * @param {string} b
+ */
+function byCodePoint(a, b) {
+  let i = 0;
+  while (i < a.length && i < b.length && a[i] === b[i]) i++;
+  return (a.codePointAt(i) ?? -1) - (b.codePointAt(i) ?? -1);
+}
