@@ -11,6 +11,8 @@
  * the mean's last place. NaN and infinity come here too, and make every element NaN.
  *
  * A divisor of 0 (no spread, and eps 0) counts as the factor 0: such elements become bias, as with any other eps.
+ *
+ * Gradients stand on the same statistics, computed anew from x, and choose between float and double the same way.
  */
 #include "norm.h"
 
@@ -94,11 +96,31 @@ AN_INLINE float exact_element(float x, double mean, double factor, affine a, siz
 
 /* ---- Statistics ---- */
 
-/* Runs of n adjacent elements, `stride` apart: a row is one run. */
+/* Runs of n adjacent elements, `stride` apart: a row is one run. Where mask, runs * n, is 0 an element counts for
+ * nothing; `count` of them count. */
 typedef struct elements {
   const float *x;
   size_t runs, stride, n;
+  const float *mask;
+  size_t count;
 } elements;
+
+/* Adjacent elements that count: n of them from x + at on. From {0} on, next_piece gives one after the other. */
+typedef struct piece {
+  size_t run, first, n, at;
+} piece;
+static int next_piece(piece *p, const elements *e) {
+  for (size_t i = p->first + p->n; p->run < e->runs; p->run++, i = 0) {
+    const float *mask = e->mask ? e->mask + p->run * e->n : NULL;
+    while (mask && i < e->n && mask[i] == 0) i++;
+    if (i == e->n) continue;
+    size_t end = mask ? i + 1 : e->n;
+    while (end < e->n && mask[end] != 0) end++;
+    p->first = i, p->n = end - i, p->at = p->run * e->stride + i;
+    return 1;
+  }
+  return 0;
+}
 
 typedef struct moments {
   double mean, square; /* the mean, and the mean square of x - mean */
@@ -122,19 +144,19 @@ AN_INLINE void add_squares(vf *squares, vf *unused, vf x, vf unused2) {
 }
 
 /* Sum of (x - shift)^power, power 1 or 2. Four chains, so that additions need not wait for each other. */
-AN_INLINE double exact_sum(elements e, double shift, int power) {
+AN_INLINE double exact_sum(const elements *e, double shift, int power) {
   double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  for (size_t r = 0; r < e.runs; r++) {
-    const float *x = e.x + r * e.stride;
+  for (piece p = {0}; next_piece(&p, e);) {
+    const float *x = e->x + p.at;
     size_t i = 0;
-    for (; i + 4 <= e.n; i += 4) {
+    for (; i + 4 <= p.n; i += 4) {
       const double a = x[i] - shift, b = x[i + 1] - shift, c = x[i + 2] - shift, d = x[i + 3] - shift;
       s0 += power == 1 ? a : a * a;
       s1 += power == 1 ? b : b * b;
       s2 += power == 1 ? c : c * c;
       s3 += power == 1 ? d : d * d;
     }
-    for (; i < e.n; i++) {
+    for (; i < p.n; i++) {
       const double a = x[i] - shift;
       s0 += power == 1 ? a : a * a;
     }
@@ -143,8 +165,10 @@ AN_INLINE double exact_sum(elements e, double shift, int power) {
 }
 
 /* The first element as shift: the mean of equal elements is exact. */
-static moments exact_moments(elements e) {
-  const double n = (double)(e.runs * e.n), first = e.x[0], mean = first + exact_sum(e, first, 1) / n;
+static moments exact_moments(const elements *e) {
+  piece p = {0};
+  next_piece(&p, e);
+  const double n = (double)e->count, first = e->x[p.at], mean = first + exact_sum(e, first, 1) / n;
   return (moments){mean, exact_sum(e, mean, 2) / n, 0, 1};
 }
 
@@ -163,21 +187,110 @@ AN_INLINE int near_moments(moments *m, float near, double sum, double squares, d
   return squares < __builtin_inf() && rest * rest <= NEAR_ENOUGH * square && square + eps * eps >= SMALLEST_SQUARE;
 }
 
-static moments centred_moments(elements e, double eps) {
-  float near = first_mean(e.x, e.n);
+static moments centred_moments(const elements *e, double eps) {
+  piece first = {0};
+  next_piece(&first, e);
+  float near = first_mean(e->x + first.at, first.n);
   for (int pass = 0; pass < 2; pass++) {
     double sum = 0, squares = 0;
     moments m;
-    for (size_t r = 0; r < e.runs; r++) reduce(&sum, &squares, e.x + r * e.stride, e.n, CHAIN, add_near, near, near);
-    if (near_moments(&m, near, sum, squares, 1.0 / (double)(e.runs * e.n), eps)) return m;
+    for (piece p = {0}; next_piece(&p, e);) reduce(&sum, &squares, e->x + p.at, p.n, CHAIN, add_near, near, near);
+    if (near_moments(&m, near, sum, squares, 1.0 / (double)e->count, eps)) return m;
     near = (float)m.mean;
   }
   return exact_moments(e);
 }
 
-AN_INLINE double factor_of(double divisor) { return divisor == 0 ? 0 : 1 / divisor; }
+/* Moments about 0. An infinite square comes from infinity in x alone. */
+static moments uncentred_moments(const elements *e, double eps) {
+  double square = 0, unused = 0;
+  reduce(&square, &unused, e->x, e->n, CHAIN, add_squares, 0.0f, 0.0f);
+  square *= 1.0 / (double)e->n;
+  if (square < __builtin_inf() && square + eps * eps >= SMALLEST_SQUARE) return (moments){0, square, 0, 0};
+  square = exact_sum(e, 0.0, 2) / (double)e->n;
+  return (moments){0, square < __builtin_inf() ? square : __builtin_nan(""), 0, 1};
+}
+
+/* What x - mean is divided by, and the derivative of its square by the mean square of that (the c of an_norm_bwd). */
+typedef struct divisor {
+  double value, slope;
+} divisor;
+/* square: the mean square of n elements. */
+typedef divisor (*norm_divisor)(double square, size_t n, double eps);
+
+/* How elements are normalised: n = (x - mean) * factor, and what their gradient needs. */
+enum {
+  GIVEN,
+  UNCENTRED,
+  CENTRED,
+  TANH
+}; /* mean and factor do not depend on x; factor does; both do; tanh(factor * x) */
+typedef struct normaliser {
+  moments m;
+  double factor, slope;
+  int kind;
+} normaliser;
+
+AN_INLINE normaliser normaliser_of(moments m, divisor by, int kind) {
+  return (normaliser){m, by.value == 0 ? 0 : 1 / by.value, by.slope, kind};
+}
+AN_INLINE normaliser centred(const elements *e, double eps, norm_divisor by) {
+  const moments m = centred_moments(e, eps);
+  return normaliser_of(m, by(m.square, e->count, eps), CENTRED);
+}
+AN_INLINE normaliser uncentred(const elements *e, double eps, norm_divisor by) {
+  const moments m = uncentred_moments(e, eps);
+  return normaliser_of(m, by(m.square, e->count, eps), UNCENTRED);
+}
 
 /* ---- Row norms ---- */
+
+#define AN_NORM_BODIES
+#include "norm/list.def"
+#undef AN_NORM_BODIES
+
+static normaliser row_normaliser(const float *x, size_t d, size_t norm, double eps, const float *alpha) {
+  const elements e = {x, 1, 0, d, NULL, d};
+  switch (norm) {
+#define NORM_row(id) \
+  case AN_NORM_##id: \
+    return norm_##id(&e, eps, alpha);
+#define NORM_batch(id)
+#define NORM_group(id)
+#define NORM_instance(id)
+#define AN_NORM(id, aliases, kind, ...) NORM_##kind(id)
+#include "norm/list.def"
+#undef AN_NORM
+  }
+  __builtin_unreachable();
+}
+
+AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
+AN_INLINE vf op_channel(vf x, const vf *p) { return vf_madd(op_near(x, p), p[3], p[4]); }
+AN_INLINE vf op_scale(vf x, const vf *p) { return vf_mul(x, p[0]); }
+
+static void write_near(float *y, const float *x, size_t n, const normaliser *s, affine a) {
+  const vf p[] = {vf_set(s->m.near), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor)};
+  map_affine(y, x, n, op_near, p, a);
+}
+static void write_scaled(float *y, const float *x, size_t n, double factor, affine a) {
+  const vf p[] = {vf_set((float)factor)};
+  map_affine(y, x, n, op_scale, p, a);
+}
+
+/* y of n elements by one normaliser, with a weight and a bias each. y may equal x. */
+static void normalise(float *y, const float *x, size_t n, const normaliser *s, affine a) {
+  if (s->kind == TANH) { /* weight and bias in a second pass over the row, which is in cache: one copy of the op */
+    map(y, x, n, op_dyt, s->factor, 0);
+    if (a.weight || a.bias) write_scaled(y, y, n, 1.0, a);
+  } else if (s->m.exact) {
+    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, i);
+  } else if (s->m.mean == 0 && s->m.near == 0) {
+    write_scaled(y, x, n, s->factor, a); /* the same bits in fewer steps */
+  } else {
+    write_near(y, x, n, s, a);
+  }
+}
 
 typedef struct norm_rows {
   float *y, *mean, *rstd, *sum;
@@ -187,101 +300,18 @@ typedef struct norm_rows {
   size_t rows, d;
 } norm_rows;
 
-/* What x - mean, or x, is divided by. square: the mean square of that, of n elements. */
-typedef double (*norm_divisor)(double square, size_t n, double eps);
-
-/* The row that is normalised: x's, or what the residual addition makes of it. */
-AN_INLINE const float *norm_input(const norm_rows *a, size_t row) {
-  const float *x = a->x + row * a->d;
-  if (!a->residual) return x;
-  float *sum = a->sum + row * a->d;
-  add_apply(sum, x, a->residual + row * a->d, a->residual_alpha, a->d);
-  return sum;
-}
-AN_INLINE void save_statistics(const norm_rows *a, size_t row, double mean, double factor) {
-  if (a->mean) a->mean[row] = (float)mean;
-  if (a->rstd) a->rstd[row] = (float)factor;
-}
-
-AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
-AN_INLINE vf op_channel(vf x, const vf *p) { return vf_madd(op_near(x, p), p[3], p[4]); }
-AN_INLINE vf op_scale(vf x, const vf *p) { return vf_mul(x, p[0]); }
-
-static void write_near(float *y, const float *x, size_t n, moments m, double factor, affine a) {
-  const vf p[] = {vf_set(m.near), vf_set((float)(m.mean - m.near)), vf_set((float)factor)};
-  map_affine(y, x, n, op_near, p, a);
-}
-static void write_scaled(float *y, const float *x, size_t n, double factor, affine a) {
-  const vf p[] = {vf_set((float)factor)};
-  map_affine(y, x, n, op_scale, p, a);
-}
-static void write_exact(float *y, const float *x, size_t n, double mean, double factor, affine a) {
-  for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], mean, factor, a, i);
-}
-AN_INLINE void write_centred(float *y, const float *x, size_t n, moments m, double factor, affine a) {
-  if (m.exact)
-    write_exact(y, x, n, m.mean, factor, a);
-  else
-    write_near(y, x, n, m, factor, a);
-}
-
-AN_INLINE void norm_centred(const norm_rows *a, norm_divisor divisor) {
-  for (size_t r = 0; r < a->rows; r++) {
-    const float *x = norm_input(a, r);
-    const moments m = centred_moments((elements){x, 1, 0, a->d}, a->eps);
-    const double factor = factor_of(divisor(m.square, a->d, a->eps));
-    write_centred(a->y + r * a->d, x, a->d, m, factor, a->affine);
-    save_statistics(a, r, m.mean, factor);
-  }
-}
-
-AN_INLINE void norm_uncentred(const norm_rows *a, norm_divisor divisor) {
-  const double share = 1.0 / (double)a->d;
-  for (size_t r = 0; r < a->rows; r++) {
-    const float *x = norm_input(a, r);
-    float *y = a->y + r * a->d;
-    double square = 0, unused = 0, factor;
-    reduce(&square, &unused, x, a->d, CHAIN, add_squares, 0.0f, 0.0f);
-    square *= share;
-    if (square < __builtin_inf() && square + a->eps * a->eps >= SMALLEST_SQUARE) {
-      factor = 1 / divisor(square, a->d, a->eps);
-      write_scaled(y, x, a->d, factor, a->affine);
-    } else {
-      square = exact_sum((elements){x, 1, 0, a->d}, 0.0, 2) / (double)a->d;
-      factor = square < __builtin_inf() ? factor_of(divisor(square, a->d, a->eps)) : __builtin_nan("");
-      write_exact(y, x, a->d, 0.0, factor, a->affine);
-    }
-    save_statistics(a, r, 0.0, factor);
-  }
-}
-
-/* Norms without statistics: mean 0 and factor 1 are saved. Weight and bias in a second pass over the row, which is in
- * cache: one copy of the op. */
-AN_INLINE void norm_elementwise(const norm_rows *a, map_op op, double p0) {
-  for (size_t r = 0; r < a->rows; r++) {
-    float *y = a->y + r * a->d;
-    map(y, norm_input(a, r), a->d, op, p0, 0);
-    if (a->affine.weight || a->affine.bias) write_scaled(y, y, a->d, 1.0, a->affine);
-    save_statistics(a, r, 0.0, 1.0);
-  }
-}
-
-#define AN_NORM_BODIES
-#include "norm/list.def"
-#undef AN_NORM_BODIES
-
 static void norm_run(const norm_rows *a, size_t norm) {
-  switch (norm) {
-#define NORM_row(id) \
-  case AN_NORM_##id: \
-    norm_##id(a);    \
-    break;
-#define NORM_batch(id)
-#define NORM_group(id)
-#define NORM_instance(id)
-#define AN_NORM(id, aliases, kind, ...) NORM_##kind(id)
-#include "norm/list.def"
-#undef AN_NORM
+  for (size_t r = 0; r < a->rows; r++) {
+    const float *x = a->x + r * a->d;
+    if (a->residual) {
+      float *sum = a->sum + r * a->d;
+      add_apply(sum, x, a->residual + r * a->d, a->residual_alpha, a->d);
+      x = sum;
+    }
+    const normaliser s = row_normaliser(x, a->d, norm, a->eps, a->alpha);
+    normalise(a->y + r * a->d, x, a->d, &s, a->affine);
+    if (a->mean) a->mean[r] = (float)s.m.mean;
+    if (a->rstd) a->rstd[r] = s.kind == TANH ? 1.0f : (float)s.factor;
   }
 }
 
@@ -321,132 +351,185 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
 
 /* Channels that are treated together where they are neighbours in memory; a row's chunk of them is read in one go. A
  * chain is shorter than in a row, where sixteen of them share the rounding. */
-enum { STRIP = 512, COLUMN_CHAIN = 8 };
+enum { STRIP = 256, COLUMN_CHAIN = 8 };
 
-AN_INLINE void add_near_to(float *sum, float *squares, vf x, const float *near) {
-  vf s = vf_load(sum), q = vf_load(squares);
-  add_near(&s, &q, x, vf_load(near));
-  vf_store(sum, s);
-  vf_store(squares, q);
+/* A strip's constants, a row of them for each p[i] of the ops. */
+enum { COLUMN_CONSTANTS = 6 };
+typedef float columns[COLUMN_CONSTANTS][STRIP];
+AN_INLINE void load_columns(vf *p, columns k, size_t c, int n) {
+  for (int i = 0; i < n; i++) p[i] = vf_load(k[i] + c);
+}
+static void set_columns(columns k, size_t c, const normaliser *s) {
+  k[0][c] = s->m.near, k[1][c] = (float)(s->m.mean - s->m.near), k[2][c] = (float)s->factor;
 }
 
-/* centred_moments of `count` <= STRIP columns of x (rows, stride). */
-static void column_moments(moments *m, const float *x, size_t rows, size_t stride, size_t count, double eps) {
+AN_INLINE vf load_lanes(const float *x, size_t n) { return n < AN_LANES ? vf_load_tail(x, n, 0.0f) : vf_load(x); }
+AN_INLINE void store_lanes(float *y, size_t n, vf v) {
+  if (n < AN_LANES)
+    vf_store_tail(y, n, v);
+  else
+    vf_store(y, v);
+}
+
+AN_INLINE int counts(const float *mask, size_t i) { return !mask || mask[i] != 0; }
+static size_t count_of(const float *mask, size_t n) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += (size_t)counts(mask, i);
+  return count;
+}
+
+/* Element i of row r of a strip, and those below it. */
+AN_INLINE elements column(const float *x, const float *mask, size_t rows, size_t stride, size_t count) {
+  return (elements){x, rows, stride, 1, mask, count};
+}
+
+/* centred_moments of `width` <= STRIP columns of x (rows, stride), of whose rows `count` > 0 count. */
+static void column_moments(moments *m, const float *x, const float *mask, size_t rows, size_t stride, size_t count,
+                           size_t width, double eps) {
   size_t first_rows = 16; /* a power of two: the mean of equal elements is exact */
-  while (first_rows > rows) first_rows /= 2;
+  while (first_rows > count) first_rows /= 2;
   float near[STRIP] = {0};
   double sum[STRIP] = {0}, squares[STRIP] = {0};
-  for (size_t r = 0; r < first_rows; r++)
-    for (size_t c = 0; c < count; c++) near[c] += x[r * stride + c];
-  for (size_t c = 0; c < count; c++) near[c] /= (float)first_rows;
+  for (size_t r = 0, k = 0; k < first_rows; r++) {
+    if (!counts(mask, r)) continue;
+    for (size_t c = 0; c < width; c++) near[c] += x[r * stride + c];
+    k++;
+  }
+  for (size_t c = 0; c < width; c++) near[c] /= (float)first_rows;
 
   for (size_t r = 0; r < rows;) {
-    const size_t end = rows - r < COLUMN_CHAIN ? rows : r + COLUMN_CHAIN;
     float terms[STRIP] = {0}, squared[STRIP] = {0};
-    for (; r < end; r++) {
-      const float *row = x + r * stride;
-      size_t c = 0;
-      for (; c + AN_LANES <= count; c += AN_LANES) add_near_to(terms + c, squared + c, vf_load(row + c), near + c);
-      if (c < count) add_near_to(terms + c, squared + c, vf_load_tail(row + c, count - c, 0.0f), near + c);
+    for (int k = 0; k < COLUMN_CHAIN && r < rows; r++) {
+      if (!counts(mask, r)) continue;
+      k++;
+      for (size_t c = 0; c < width; c += AN_LANES) {
+        vf s = vf_load(terms + c), q = vf_load(squared + c);
+        add_near(&s, &q, load_lanes(x + r * stride + c, width - c), vf_load(near + c));
+        vf_store(terms + c, s);
+        vf_store(squared + c, q);
+      }
     }
-    for (size_t c = 0; c < count; c++) sum[c] += terms[c], squares[c] += squared[c];
+    for (size_t c = 0; c < width; c++) sum[c] += terms[c], squares[c] += squared[c];
   }
-  for (size_t c = 0; c < count; c++)
-    if (!near_moments(m + c, near[c], sum[c], squares[c], 1.0 / (double)rows, eps))
-      m[c] = exact_moments((elements){x + c, rows, stride, 1});
+  for (size_t c = 0; c < width; c++)
+    if (!near_moments(m + c, near[c], sum[c], squares[c], 1.0 / (double)count, eps)) {
+      const elements e = column(x + c, mask, rows, stride, count);
+      m[c] = exact_moments(&e);
+    }
 }
 
-/* A strip's constants as op_channel takes them. */
-typedef struct columns {
-  float near[STRIP], rest[STRIP], factor[STRIP], weight[STRIP], bias[STRIP];
-} columns;
-AN_INLINE vf column_vector(vf x, const columns *k, size_t c) {
-  const vf p[] = {vf_load(k->near + c), vf_load(k->rest + c), vf_load(k->factor + c), vf_load(k->weight + c),
-                  vf_load(k->bias + c)};
-  return op_channel(x, p);
-}
-
-/* y, x (rows, stride): `count` <= STRIP columns, each by its own moments and factor. */
-static void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t count, const moments *m,
-                          const double *factor, affine a) {
-  columns k = {0};
+/* y, x (rows, stride): `width` <= STRIP columns, each by its own normaliser. */
+static void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width, const normaliser *s,
+                          affine a) {
+  columns k = {{0}};
   size_t exact[STRIP], exact_count = 0;
-  for (size_t c = 0; c < count; c++) {
-    k.near[c] = m[c].near, k.rest[c] = (float)(m[c].mean - m[c].near), k.factor[c] = (float)factor[c];
-    k.weight[c] = a.weight ? a.weight[c] + a.offset : 1.0f, k.bias[c] = a.bias ? a.bias[c] : 0.0f;
-    if (m[c].exact) exact[exact_count++] = c;
+  for (size_t c = 0; c < width; c++) {
+    set_columns(k, c, s + c);
+    k[3][c] = a.weight ? a.weight[c] + a.offset : 1.0f, k[4][c] = a.bias ? a.bias[c] : 0.0f;
+    if (s[c].m.exact) exact[exact_count++] = c;
   }
   for (size_t r = 0; r < rows; r++, x += stride, y += stride) {
     float kept[STRIP]; /* y may equal x */
     for (size_t i = 0; i < exact_count; i++)
-      kept[i] = exact_element(x[exact[i]], m[exact[i]].mean, factor[exact[i]], a, exact[i]);
-    size_t c = 0;
-    for (; c + AN_LANES <= count; c += AN_LANES) vf_store(y + c, column_vector(vf_load(x + c), &k, c));
-    if (c < count) vf_store_tail(y + c, count - c, column_vector(vf_load_tail(x + c, count - c, 0.0f), &k, c));
+      kept[i] = exact_element(x[exact[i]], s[exact[i]].m.mean, s[exact[i]].factor, a, exact[i]);
+    for (size_t c = 0; c < width; c += AN_LANES) {
+      vf p[5];
+      load_columns(p, k, c, 5);
+      store_lanes(y + c, width - c, op_channel(load_lanes(x + c, width - c), p));
+    }
     for (size_t i = 0; i < exact_count; i++) y[exact[i]] = kept[i];
   }
 }
 
 /* n elements of one channel. */
-static void write_channel(float *y, const float *x, size_t n, moments m, double factor, affine a, size_t channel) {
+static void write_channel(float *y, const float *x, size_t n, const normaliser *s, affine a, size_t channel) {
   const float weight = a.weight ? a.weight[channel] + a.offset : 1.0f, bias = a.bias ? a.bias[channel] : 0.0f;
-  const vf p[] = {vf_set(m.near), vf_set((float)(m.mean - m.near)), vf_set((float)factor), vf_set(weight),
+  const vf p[] = {vf_set(s->m.near), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor), vf_set(weight),
                   vf_set(bias)};
-  if (m.exact)
-    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], m.mean, factor, a, channel);
+  if (s->m.exact)
+    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, channel);
   else
     map_affine_form(y, x, n, op_channel, p, a, 0);
 }
 
-/* Given statistics: the mean itself is near, and x - mean can't overflow unless that is far beyond 2^100. */
-AN_INLINE moments given_moments(float mean, float var) {
-  return (moments){mean, var, mean, !(mean > -0x1p100f && mean < 0x1p100f)};
+/* 0 where there is padding. */
+static void write_padding(float *y, const float *mask, size_t outer, size_t channels, size_t inner) {
+  if (!mask) return;
+  for (size_t o = 0; o < outer; o++, mask += inner)
+    for (size_t c = 0; c < channels; c++, y += inner)
+      for (size_t i = 0; i < inner; i++)
+        if (mask[i] == 0) y[i] = 0;
+}
+
+/* Part of a batch norm's argument: neighbouring channels, `width` <= STRIP, of x (outer, channels, inner), of which
+ * outer * inner elements each `count` > 0 count. */
+typedef struct strip {
+  const float *x, *mask;
+  size_t outer, channels, inner, count, first, width;
+} strip;
+
+AN_INLINE elements strip_channel(const strip *p, size_t c) {
+  return (elements){p->x + (p->first + c) * p->inner, p->outer, p->channels * p->inner, p->inner, p->mask, p->count};
+}
+
+/* The normalisers of a strip. running_mean NULL: by its own statistics. A given mean is itself near, and x - mean can't
+ * overflow unless that is far beyond 2^100. That the variance is 0 does not promise that x is the mean. */
+static void strip_normalisers(normaliser *s, const strip *p, const float *running_mean, const float *running_var,
+                              double eps) {
+  moments m[STRIP];
+  if (!running_mean && p->inner == 1)
+    column_moments(m, p->x + p->first, p->mask, p->outer, p->channels, p->count, p->width, eps);
+  for (size_t i = 0; i < p->width; i++) {
+    const elements e = strip_channel(p, i);
+    if (running_mean) {
+      const float mean = running_mean[p->first + i], var = running_var[p->first + i];
+      m[i] = (moments){mean, var, mean, !(mean > -0x1p100f && mean < 0x1p100f)};
+    } else if (p->inner > 1) {
+      m[i] = centred_moments(&e, eps);
+    }
+    const divisor by = divisor_layer_norm(m[i].square, p->count, eps);
+    s[i] = normaliser_of(m[i], by, CENTRED);
+    if (running_mean) s[i].factor = 1 / by.value, s[i].slope = 0, s[i].kind = GIVEN;
+  }
 }
 
 void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, float *running_var, const float *x,
                       const float *weight, const float *bias, const float *mask, double eps, double momentum,
                       double weight_offset, int training, int biased_running, size_t outer, size_t channels,
                       size_t inner) {
-  (void)mask;
-  const double n = (double)outer * (double)inner, unbiased = !biased_running && n > 1 ? n / (n - 1) : 1;
-  for (size_t first = 0; first < channels; first += STRIP) {
-    const size_t count = channels - first < STRIP ? channels - first : STRIP;
-    moments m[STRIP];
-    double factor[STRIP];
-    if (training && inner == 1) column_moments(m, x + first, outer, channels, count, eps);
-    for (size_t i = 0; i < count; i++) {
-      const size_t c = first + i;
-      if (!training)
-        m[i] = given_moments(running_mean[c], running_var[c]);
-      else if (inner > 1)
-        m[i] = centred_moments((elements){x + c * inner, outer, channels * inner, inner}, eps);
-      /* Given statistics do not promise that no spread means x == mean. */
-      const double divisor = divisor_layer_norm(m[i].square, 1, eps);
-      factor[i] = training ? factor_of(divisor) : 1 / divisor;
-      if (mean) mean[c] = (float)m[i].mean;
-      if (rstd) rstd[c] = (float)factor[i];
+  strip p = {x, mask, outer, channels, inner, count_of(mask, outer * inner), 0, 0};
+  const double n = (double)p.count, unbiased = !biased_running && n > 1 ? n / (n - 1) : 1;
+  for (; p.count > 0 && p.first < channels; p.first += p.width) {
+    p.width = channels - p.first < STRIP ? channels - p.first : STRIP;
+    normaliser s[STRIP];
+    strip_normalisers(s, &p, training ? NULL : running_mean, running_var, eps);
+    for (size_t i = 0; i < p.width; i++) {
+      const size_t c = p.first + i;
+      if (mean) mean[c] = (float)s[i].m.mean;
+      if (rstd) rstd[c] = (float)s[i].factor;
       if (training && running_mean) {
-        running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * m[i].mean);
-        running_var[c] = (float)((1 - momentum) * running_var[c] + momentum * m[i].square * unbiased);
+        running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * s[i].m.mean);
+        running_var[c] = (float)((1 - momentum) * running_var[c] + momentum * s[i].m.square * unbiased);
       }
     }
-    const affine strip = {weight ? weight + first : NULL, bias ? bias + first : NULL, (float)weight_offset};
+    const affine a = {weight ? weight + p.first : NULL, bias ? bias + p.first : NULL, (float)weight_offset};
     if (inner == 1) {
-      write_columns(y + first, x + first, outer, channels, count, m, factor, strip);
+      write_columns(y + p.first, x + p.first, outer, channels, p.width, s, a);
       continue;
     }
     for (size_t o = 0; o < outer; o++)
-      for (size_t i = 0; i < count; i++) {
-        const size_t at = (o * channels + first + i) * inner;
-        write_channel(y + at, x + at, inner, m[i], factor[i], strip, i);
+      for (size_t i = 0; i < p.width; i++) {
+        const size_t at = (o * channels + p.first + i) * inner;
+        write_channel(y + at, x + at, inner, s + i, a, i);
       }
   }
+  write_padding(y, mask, outer, channels, inner);
 }
 
 void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
                       double eps, double weight_offset, size_t groups, size_t batch, size_t length, size_t channels,
                       size_t inner) {
-  const size_t size = channels / groups, row = channels * inner;
+  const size_t size = channels / groups, row = channels * inner, n = size * inner;
   for (size_t b = 0; b < batch; b++, x += length * row, y += length * row) {
     float *const entry_mean = mean ? mean + b * groups : NULL, *const entry_rstd = rstd ? rstd + b * groups : NULL;
     if (groups == channels) { /* instance norm: a batch norm of each entry */
@@ -457,17 +540,16 @@ void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const 
     for (size_t g = 0; g < groups; g++) {
       const size_t first = g * size;
       const affine a = {weight ? weight + first : NULL, bias ? bias + first : NULL, (float)weight_offset};
-      const moments m = centred_moments((elements){x + first * inner, length, row, size * inner}, eps);
-      const double factor = factor_of(divisor_layer_norm(m.square, 1, eps));
-      if (mean) entry_mean[g] = (float)m.mean;
-      if (rstd) entry_rstd[g] = (float)factor;
+      const elements e = {x + first * inner, length, row, n, NULL, length * n};
+      const normaliser s = centred(&e, eps, divisor_layer_norm);
+      if (mean) entry_mean[g] = (float)s.m.mean;
+      if (rstd) entry_rstd[g] = (float)s.factor;
       for (size_t l = 0; l < length; l++) {
         const size_t at = l * row + first * inner;
         if (inner == 1)
-          write_centred(y + at, x + at, size, m, factor, a);
+          normalise(y + at, x + at, size, &s, a);
         else
-          for (size_t c = 0; c < size; c++)
-            write_channel(y + at + c * inner, x + at + c * inner, inner, m, factor, a, c);
+          for (size_t c = 0; c < size; c++) write_channel(y + at + c * inner, x + at + c * inner, inner, &s, a, c);
       }
     }
   }
