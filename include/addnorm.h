@@ -6,6 +6,9 @@
  *              `rows` is the product of all leading axes. Any float alignment is accepted, 16 bytes are preferred.
  *   Arguments  outputs, inputs, saved statistics, parameters, sizes - in this order.
  *   Aliasing   an output may equal an input only where the function says so; otherwise ranges must not overlap.
+ *   Gradients  a ..._bwd function takes dy, the gradient of a loss by the output, and gives it by each input. Gradients
+ *              of inputs overwrite (dx), those of parameters accumulate (dweight += ...); a gradient that is not wanted
+ *              is NULL. Nothing of the forward pass is needed but its arguments, unless said.
  *   Memory     nothing is allocated, nothing outside the given ranges is read or written. Buffers that a function needs
  *              for itself are given by the caller, their size is told by a ..._bytes function.
  *   Errors     a function that computes returns an an_status: AN_OK, or why it did nothing. Arguments are checked
@@ -39,7 +42,7 @@ extern "C" {
 
 /* ---- Status --------------------------------------------------------------------------------------------------- */
 
-/* Pinned numbers, append-only. 1-9 argument, 10-19 shape and size, 20-29 memory. */
+/* Pinned numbers, append-only. 1-9 argument, 10-19 shape and size, 20-29 memory, 30-39 results. */
 typedef enum an_status {
   AN_OK = 0,
   AN_NULL_POINTER = 1,   /* a required pointer is NULL */
@@ -48,7 +51,8 @@ typedef enum an_status {
   AN_UNKNOWN_FLAG = 4,   /* a flag bit has no meaning */
   AN_INVALID_SHAPE = 10, /* a size is 0 where it must not be, or sizes do not fit together */
   AN_SIZE_OVERFLOW = 11, /* the bytes of an argument do not fit in size_t */
-  AN_WORKSPACE_TOO_SMALL = 20
+  AN_WORKSPACE_TOO_SMALL = 20,
+  AN_NOT_FINITE = 30 /* a result would be NaN or infinite */
 } an_status;
 
 /* "OK", "NULL_POINTER", ...; "UNKNOWN_STATUS" for any other number. */
@@ -111,6 +115,22 @@ AN_API an_status an_activation_fwd(float *y, const float *x, size_t n, size_t ac
 AN_API an_status an_glu_fwd(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0,
                             double p1);
 
+/* dx[i] = dy[i] * activation'(x[i]).
+ * dx, x, dy: n elements. dx may equal x or dy.
+ * At a kink the derivative is that from below: relu'(0) = 0, leaky_relu'(0) = slope. At infinity it is the limit.
+ * Bound of the derivative: 1e-6 absolute plus 4 ULP, finite wherever the true value is; dx one rounding more.
+ * Errors: as an_activation_fwd.
+ */
+AN_API an_status an_activation_bwd(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
+                                   double p1);
+
+/* dgate[i] = dy[i] * activation'(gate[i]) * up[i], dup[i] = dy[i] * activation(gate[i]).
+ * All: n elements. dgate may equal gate, up or dy, and so may dup, but not both the same.
+ * Errors: as an_activation_fwd.
+ */
+AN_API an_status an_glu_bwd(float *dgate, float *dup, const float *gate, const float *up, const float *dy, size_t n,
+                            size_t activation, double p0, double p1);
+
 /* ---- Softmax ---------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -126,6 +146,14 @@ enum {
  * Errors: AN_UNKNOWN_FLAG; AN_INVALID_SHAPE if n is 0.
  */
 AN_API an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n, size_t inner, int flags);
+
+/* From y, what an_softmax_fwd has given with the same flags: dx = y (dy - sum(dy y)); with AN_SOFTMAX_LOG
+ * dx = dy - e^y sum(dy). dx may equal y or dy. A row of zeros (log: -inf) under AN_SOFTMAX_MASKED_ZERO gives zeros.
+ * Bound: 4e-7 of the largest |dy| of the row times the element's probability (log: of the sum of |dy|).
+ * Errors: as an_softmax_fwd.
+ */
+AN_API an_status an_softmax_bwd(float *dx, const float *y, const float *dy, size_t outer, size_t n, size_t inner,
+                                int flags);
 
 /* ---- Norms ------------------------------------------------------------------------------------------------------ */
 
@@ -155,8 +183,33 @@ AN_API an_status an_add_norm_fwd(float *sum, float *y, float *mean, float *rstd,
                                  const float *weight, const float *bias, const float *norm_alpha, size_t norm,
                                  double alpha, double eps, double weight_offset, size_t rows, size_t d);
 
+/* Gradients of an_norm_fwd, from its x: statistics are computed anew, in float they would be too coarse (a mean of 1e6
+ * leaves nothing of x - mean). With g = dy * (weight + weight_offset) and n the normalised row:
+ *   dx = factor (g - mean(g) - c n mean(g n)), c following from the norm; without a mean its term is left out
+ *   dweight += sum over rows of dy n,  dbias += sum of dy,  dalpha += dyt's sum of g x tanh'(alpha x)
+ * dx, x, dy (rows, d); dx may equal x or dy, or be NULL. dweight, dbias: d elements or NULL; dalpha: one element or NULL.
+ * A row without spread, whose norm has no derivative with eps 0 or outside the root, gives factor (g - mean(g)).
+ * Bound, for any finite row: 20 units of 2^-24, a unit being factor * max |g| * max(1, max |n|)^2; dweight and dbias:
+ *   (rows / 32 + 40) * 2^-24 * sum |terms|.
+ * Errors: as an_norm_fwd.
+ */
+AN_API an_status an_norm_bwd(float *dx, float *dweight, float *dbias, float *dalpha, const float *x, const float *dy,
+                             const float *weight, const float *alpha, size_t norm, double eps, double weight_offset,
+                             size_t rows, size_t d);
+
+/* Gradients of an_add_norm_fwd, from its sum. dsum: the gradient by the output `sum` where that is used further, or
+ * NULL. dresidual = dsum + what an_norm_bwd gives, dx = alpha * dresidual. All (rows, d); dresidual may equal sum, dsum
+ * or dy, dx too, or either be NULL. The other gradients and errors: as an_norm_bwd, and AN_INVALID_VALUE for alpha.
+ */
+AN_API an_status an_add_norm_bwd(float *dx, float *dresidual, float *dweight, float *dbias, float *dalpha,
+                                 const float *sum, const float *dsum, const float *dy, const float *weight,
+                                 const float *norm_alpha, size_t norm, double alpha, double eps, double weight_offset,
+                                 size_t rows, size_t d);
+
 /* Batch norm (Ioffe and Szegedy 2015, arXiv 1502.03167) of x (outer, channels, inner), statistics per channel over
  * outer and inner. y may equal x.
+ * mask: outer * inner elements or NULL. Where it is 0 there is padding: x counts for nothing there, and y is 0. All of it
+ *   masked is as no rows.
  * training != 0: the batch's own statistics (biased variance) normalise; running_mean and running_var (channels each,
  *   both or neither NULL) become (1 - momentum) * old + momentum * new, the new variance unbiased (n / (n - 1)) unless
  *   biased_running != 0. Of a single value the variance is 0. momentum, from 0 to 1, weighs the new value, as in
@@ -170,9 +223,17 @@ AN_API an_status an_add_norm_fwd(float *sum, float *y, float *mean, float *rstd,
  *   if running statistics are missing or come alone.
  */
 AN_API an_status an_batch_norm_fwd(float *y, float *mean, float *rstd, float *running_mean, float *running_var,
-                                   const float *x, const float *weight, const float *bias, double eps, double momentum,
-                                   double weight_offset, int training, int biased_running, size_t outer,
-                                   size_t channels, size_t inner);
+                                   const float *x, const float *weight, const float *bias, const float *mask,
+                                   double eps, double momentum, double weight_offset, int training, int biased_running,
+                                   size_t outer, size_t channels, size_t inner);
+
+/* Gradients of an_batch_norm_fwd, as an_norm_bwd has them, a channel in place of a row; running statistics are constants
+ * (training == 0: dx = rstd g). Under the mask's zeros dx is 0 and dy counts for nothing. running_mean, running_var: as
+ * before the forward pass, needed if training == 0. dx may equal x or dy. Errors: as an_batch_norm_fwd. */
+AN_API an_status an_batch_norm_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,
+                                   const float *weight, const float *mask, const float *running_mean,
+                                   const float *running_var, double eps, double weight_offset, int training,
+                                   size_t outer, size_t channels, size_t inner);
 
 /* Group norm (Wu and He 2018, arXiv 1803.08494) of x (batch, length, channels, inner): statistics per batch entry and
  * group of channels / groups adjacent channels, over length, the group's channels and inner. (batch, 1, C, H*W) is
@@ -186,11 +247,20 @@ AN_API an_status an_group_norm_fwd(float *y, float *mean, float *rstd, const flo
                                    const float *bias, double eps, double weight_offset, size_t groups, size_t batch,
                                    size_t length, size_t channels, size_t inner);
 
+/* Gradients of an_group_norm_fwd, as an_norm_bwd has them, a group in place of a row. dx may equal x or dy. Errors: as
+ * an_group_norm_fwd. */
+AN_API an_status an_group_norm_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,
+                                   const float *weight, double eps, double weight_offset, size_t groups, size_t batch,
+                                   size_t length, size_t channels, size_t inner);
+
 /* ---- Residual, transpose ---------------------------------------------------------------------------------------- */
 
 /* out[i] = alpha * x[i] + y[i], the product rounded before the sum, alpha as a float. out may equal x or y.
  * n elements each. NaN and infinity as in IEEE 754. Errors: AN_INVALID_VALUE for alpha. */
 AN_API an_status an_add_fwd(float *out, const float *x, const float *y, double alpha, size_t n);
+
+/* Gradients of an_add_fwd: dx = alpha * dout, dy = dout. Each may equal dout, or be NULL. Errors: as an_add_fwd. */
+AN_API an_status an_add_bwd(float *dx, float *dy, const float *dout, double alpha, size_t n);
 
 /* y = x with its axes permuted: y's axis i is x's axis perm[i], as NumPy's transpose. x has `rank` <= 8 axes of sizes
  * shape[0..rank). y must not overlap x. rank 0 copies one element. Errors: AN_INVALID_SHAPE for the rank;
@@ -223,88 +293,233 @@ AN_API an_status an_linear_pack(float *packed, const float *weight, int layout, 
 AN_API an_status an_linear_fwd(float *y, const float *x, const float *packed, const float *bias, size_t activation,
                                double p0, double p1, size_t rows, size_t in, size_t out);
 
-/* ---- Configuration of a block -----------------------------------------------------------------------------------
- * A configuration is an array of an_field_count() doubles, one a field, in the order of src/config.def; NaN is AUTO.
+/* Bytes of workspace of an_linear_bwd: bounded, however many rows there are. 0 if that overflows size_t. */
+AN_API size_t an_linear_bwd_workspace_bytes(size_t rows, size_t in, size_t out);
+
+/* Gradients of y = x W^T + b: dx = dy W, dweight += dy^T x (in `layout`), dbias += sum over rows of dy.
+ * dx, x (rows, in), dy (rows, out). packed_bwd: the weight as an_linear_pack(packed_bwd, weight, the other layout, out,
+ *   in) gives it; NULL if dx is. dx must not overlap the rest. workspace: for dweight.
+ * Bounds: dx as an_linear_fwd with out for in; dweight: with rows for in; dbias: (rows / 32 + 34) * 2^-24 * sum |dy|.
+ * Errors: AN_UNKNOWN_FLAG for the layout; AN_WORKSPACE_TOO_SMALL.
+ */
+AN_API an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,
+                               const float *packed_bwd, void *workspace, size_t workspace_bytes, int layout,
+                               size_t rows, size_t in, size_t out);
+
+/* ---- Configuration ----------------------------------------------------------------------------------------------
+ * What a module is: an array of an_field_count() doubles, one a field, in the order of src/config.def; NaN is AUTO.
  * Enumerations are indices, truth values 0 or 1.
  */
 
 AN_API size_t an_field_count(void);
 AN_API const char *an_field_name(size_t field);
-/* "int", "float", "bool", "activation", "norm", "placement", "affine", "init" */
+/* "int", "float", "bool", "activation", "norm", "placement", "affine", "init", "mixing" */
 AN_API const char *an_field_type(size_t field);
 AN_API double an_field_default(size_t field); /* NaN: AUTO */
 AN_API double an_field_min(size_t field);
 AN_API double an_field_max(size_t field);
-AN_API const char *an_field_group(size_t field); /* "norm", "ffn", "residual", "size", "init" */
+AN_API const char *an_field_group(size_t field); /* "norm", "ffn", "residual", "size", "init", "mixing", "stack" */
 AN_API const char *an_field_help(size_t field);
-/* The values of the enumerations that have no list of their own: type "affine" and "init". NULL beyond the end. */
+/* The values of the enumerations that have no list of their own: type "affine", "init", "mixing". NULL beyond the end. */
 AN_API const char *an_affine_name(size_t affine);
 AN_API const char *an_init_name(size_t init);
+AN_API const char *an_mixing_name(size_t mixing);
 
 /* Sets every field of config to its default. */
 AN_API an_status an_config_default(double *config);
 /* AN_OK, or what is wrong: *field (may be NULL) is then the first field at fault. AN_INVALID_VALUE for a number outside
  * its range, no integer where there must be one, or AUTO where the default is not; AN_UNKNOWN_OP for an index beyond
- * its list; AN_INVALID_SHAPE if groups does not divide d_model. */
+ * its list; AN_INVALID_SHAPE if groups or heads does not divide d_model. */
 AN_API an_status an_config_check(const double *config, uint32_t *field);
 /* The value that is used: AUTO resolved, out as config. AN_OK or as an_config_check. */
 AN_API an_status an_config_resolve(double *out, const double *config);
 
-/* ---- Block ------------------------------------------------------------------------------------------------------
- * One residual block x -> placement(norm, FFN), Vaswani et al. 2017 section 3.3 and its later wirings (the placements'
- * formulas name them). The FFN alone: norm none, placement none, residual 0.
+/* ---- Modules ----------------------------------------------------------------------------------------------------
+ * What a configuration describes.
  *
- * Parameters are enumerated, in this order: `gate` (d_ff, d_model), `gate_bias`, `up` (d_ff, d_model), `up_bias`,
+ * layer >= 1: one block of a stack, the layer-th. x -> placement(norm, FFN), Vaswani et al. 2017 section 3.3 and its
+ *   later wirings (the placements' formulas name them); with `mixing` a sublayer that mixes tokens comes before, with a
+ *   norm of its own in the same placement: an encoder or decoder layer. The FFN alone: norm none, placement none,
+ *   residual 0.
+ * layer == 0: the stack. x (.., d_in) -> input projection, if d_in > 0, plus a learned vector for each of `positions`
+ *   positions -> `depth` blocks -> a last norm, if final_norm -> head, if d_out > 0.
+ *
+ * Parameters are enumerated. Of a block, in this order, those that its configuration has: `query`, `query_bias`, `key`,
+ * `key_bias`, `value`, `value_bias`, `out`, `out_bias` (all d_model x d_model), `query_norm_weight`, `key_norm_weight`
+ * (d_model / heads), the mixing sublayer's norm `mixing_norm_weight`, `mixing_norm_bias`, `mixing_norm_alpha`,
+ * `mixing_norm2_weight`, ..., `mixing_scale`; `gate` (d_ff, d_model), `gate_bias`, `up` (d_ff, d_model), `up_bias`,
  * `down` (d_model, d_ff), `down_bias`, `norm_weight`, `norm_bias`, `norm_alpha` (dyt), `norm2_weight`, `norm2_bias`,
- * `norm2_alpha` (peri's second norm), `scale` (rezero: one element, layer_scale: d_model), then the buffers
- * `norm_running_mean`, `norm_running_var` (batch_norm) and the second norm's. Which are there follows from the
- * configuration. The kernel reads one packed buffer that holds all of them.
+ * `norm2_alpha` (peri's second norm), `scale` (rezero: one element, layer_scale: d_model), then the buffers of
+ * batch_norm `mixing_norm_running_mean`, `mixing_norm_running_var`, ..., `norm_running_mean`, `norm_running_var`, .... A
+ * stack has `input` (d_model, d_in), `input_bias`, `position` (positions, d_model), the parameters of layer 1, 2, ...,
+ * `final_norm_weight`, `final_norm_bias`, `final_norm_alpha`, `head` (d_out, d_model), `head_bias`,
+ * `final_norm_running_mean`, `final_norm_running_var`.
+ *
+ * Buffers, all the caller's:
+ *   values     every parameter in the shape that is told, at an_module_parameter_offset: a float array
+ *   gradients  the same, for backward
+ *   packed     what the kernels read: all parameters in their order; packed_bwd: the matrices again, for backward
+ *   saved      what a forward in training keeps for backward
+ *   workspace  of no use between calls
  *
  * Where a function takes a configuration it is checked: what returns an an_status then says what an_config_check says,
  * the others return 0 or NULL.
  */
 
-AN_API size_t an_block_parameter_count(const double *config);
-AN_API const char *an_block_parameter_name(const double *config, size_t parameter); /* NULL beyond the list */
+AN_API size_t an_module_parameter_count(const double *config);
+AN_API const char *an_module_parameter_name(const double *config, size_t parameter); /* NULL beyond the list */
+/* The layer that the parameter belongs to, from 1; 0 for the stack's own. */
+AN_API size_t an_module_parameter_layer(const double *config, size_t parameter);
 /* 1 or 2 axes: *rows (1 if there is one axis) and *cols, either may be NULL; returns the number of axes, 0 beyond the
  * list. */
-AN_API size_t an_block_parameter_shape(const double *config, size_t parameter, size_t *rows, size_t *cols);
+AN_API size_t an_module_parameter_shape(const double *config, size_t parameter, size_t *rows, size_t *cols);
 /* 1 if the parameter is learned, 0 for a buffer (running statistics). */
-AN_API int an_block_parameter_learned(const double *config, size_t parameter);
+AN_API int an_module_parameter_learned(const double *config, size_t parameter);
+/* Where the parameter lies in values and gradients, in floats: a multiple of 4. */
+AN_API size_t an_module_parameter_offset(const double *config, size_t parameter);
+/* Bytes of values, and of gradients; 0 if that overflows size_t. */
+AN_API size_t an_module_values_bytes(const double *config);
 
-/* Writes the parameter's initial values, which depend on config, seed and the parameter's place alone: bit-identical in
- * all variants and natively. Counter-based generator (src/random.c), so the order of calls is of no account. Errors:
- * AN_UNKNOWN_OP beyond the list. */
-AN_API an_status an_block_parameter_init(float *value, const double *config, size_t parameter, uint32_t seed);
+/* Writes the parameter's initial values, which depend on config, seed, the layer and the parameter's place in it alone:
+ * bit-identical in all variants and natively. A block of layer l has what the stack of the same configuration has in its
+ * layer l. Counter-based generator (src/random.c), so the order of calls is of no account. Errors: AN_UNKNOWN_OP beyond
+ * the list. */
+AN_API an_status an_module_parameter_init(float *value, const double *config, size_t parameter, uint32_t seed);
 
-/* Bytes of the packed buffer; 0 if that overflows size_t. */
-AN_API size_t an_block_packed_bytes(const double *config);
-/* Copies one parameter, given in its shape above, into the packed buffer. All must be packed before forward. Errors:
- * AN_UNKNOWN_OP beyond the list. */
-AN_API an_status an_block_pack(float *packed, const double *config, size_t parameter, const float *value);
-/* The way back for a parameter of one axis, as many elements as it has: forward updates running statistics in the
- * packed buffer. Errors: AN_UNKNOWN_OP beyond the list; AN_INVALID_SHAPE for a matrix, whose elements are in another
- * order. */
-AN_API an_status an_block_unpack(float *value, const double *config, size_t parameter, const float *packed);
+/* Bytes of the packed buffers; 0 if that overflows size_t. */
+AN_API size_t an_module_packed_bytes(const double *config);
+AN_API size_t an_module_packed_bwd_bytes(const double *config);
+/* Copies one parameter, given in its shape above, into the packed buffer, and if packed_bwd is not NULL, a matrix into
+ * that too. All must be packed before forward. Errors: AN_UNKNOWN_OP beyond the list. */
+AN_API an_status an_module_pack(float *packed, float *packed_bwd, const double *config, size_t parameter,
+                                const float *value);
+/* The way back for a buffer of running statistics or any other parameter of one axis: forward updates the running
+ * statistics in the packed buffer. Errors: AN_UNKNOWN_OP beyond the list; AN_INVALID_SHAPE for a matrix, whose elements
+ * are in another order. */
+AN_API an_status an_module_unpack(float *value, const double *config, size_t parameter, const float *packed);
 
-/* Workspace of an_block_fwd for so many rows; grows up to a bounded row count, then stays. 0 rows need none. */
-AN_API size_t an_block_workspace_bytes(const double *config, size_t batch, size_t length);
+/* Bytes of workspace of an_module_fwd (training 0: without `saved`; 1: with it) and of an_module_bwd (2), for so many
+ * rows. Inference grows up to a bounded row count, then stays, but for a stack or with mixing. 0 rows need none; 0 also if
+ * it overflows size_t. */
+AN_API size_t an_module_workspace_bytes(const double *config, int training, size_t batch, size_t length);
+/* Bytes of `saved`; 0 if that overflows size_t. */
+AN_API size_t an_module_saved_bytes(const double *config, size_t batch, size_t length);
 
-/* y, x (batch, length, d_model). y must not overlap x. Row norms see batch * length rows; batch_norm takes its training
- * statistics over all rows when training != 0 and updates the running ones in `packed`, and takes those otherwise;
- * group_norm and instance_norm take theirs per sequence.
- * workspace: workspace_bytes >= an_block_workspace_bytes(config, batch, length), of no use between calls.
- * NaN and infinity: as the linear layers, the activation and the norm have them. With a row norm a row's result does
- *   not depend on the others.
- * Errors: AN_WORKSPACE_TOO_SMALL.
+/* y (batch, length, d_out or d_model), x (batch, length, d_in or d_model). y must not overlap x.
+ * mask: batch * length elements, 0 where a sequence has ended, or NULL. Such a position gives nothing to mixing and
+ *   to batch_norm; its own output is of no account.
+ * saved: an_module_saved_bytes(config, batch, length), or NULL for inference. With it batch_norm takes its statistics
+ *   over the batch and updates the running ones in `packed`, dropout acts with the mask that `seed` gives, and all that
+ *   backward needs is kept. Without it batch_norm takes the running statistics, seed is of no account.
+ * Row norms see batch * length rows; group_norm and instance_norm take their statistics per sequence.
+ * workspace: workspace_bytes >= an_module_workspace_bytes(config, saved != NULL, batch, length).
+ * NaN and infinity: as the linear layers, the activation and the norm have them. With a row norm and without mixing a
+ *   row's result does not depend on the others.
+ * Errors: AN_WORKSPACE_TOO_SMALL; AN_INVALID_SHAPE if length is above `positions` where that is not 0.
  */
-AN_API an_status an_block_fwd(float *y, const float *x, float *packed, void *workspace, size_t workspace_bytes,
-                              const double *config, int training, size_t batch, size_t length);
+AN_API an_status an_module_fwd(float *y, const float *x, const float *mask, float *packed, void *saved, void *workspace,
+                               size_t workspace_bytes, const double *config, uint32_t seed, size_t batch,
+                               size_t length);
 
-/* cost[0] learned parameters; [1] floating-point operations of a forward of `rows` rows (a multiply-add counts two; an
- * activation, a norm element and an addition are counted as documented in src/block.c); [2] bytes of parameters, input
- * and output; [3] FLOPs of the matrix products alone. */
-AN_API an_status an_block_cost(double cost[4], const double *config, size_t rows);
+/* Gradients of the last an_module_fwd with `saved`, the parameters being packed as they were then; mask and seed as
+ * there.
+ * dx: as x, or NULL; gradients: as values, added to; dy: as y. dx may equal dy if both have the same shape.
+ * workspace: workspace_bytes >= an_module_workspace_bytes(config, 2, batch, length).
+ * probe: an_module_probe_count(config) * an_probe_count() doubles, or NULL.
+ * Errors: as an_module_fwd.
+ */
+AN_API an_status an_module_bwd(float *dx, float *gradients, const float *dy, const float *mask, const float *packed,
+                               const float *packed_bwd, const void *saved, void *workspace, size_t workspace_bytes,
+                               const double *config, uint32_t seed, size_t batch, size_t length, double *probe);
+
+/* What backward tells of every sublayer, in the order of the forward pass, and at last of the stream behind the last one
+ * (before the final norm): one row each, all over the valid positions.
+ *   mean, std, rms   of the stream that enters
+ *   gradient         Euclidean norm of the loss's gradient by that stream
+ *   branch_rms       of what is added to the stream, or normed with it: F(..) with all norms and scales of the placement
+ *                    within the branch
+ *   cosine           between the stream that enters and the one that leaves, the mean over positions
+ *   dead             share of hidden units that are 0 at all positions (activations that can be: relu, ...; else 0)
+ *   saturated        share of elements with |tanh| > 0.99 or sigmoid beyond 0.01 .. 0.99, of a sigmoid or tanh activation,
+ *                    or of a dyt norm where the activation is another
+ *   nonfinite        number of NaN and infinite elements of the stream that enters
+ * The last row has the stream's alone; what does not apply is 0.
+ */
+AN_API size_t an_probe_count(void);
+AN_API const char *an_probe_name(size_t value);
+/* Sublayers and one. */
+AN_API size_t an_module_probe_count(const double *config);
+
+/* cost[0] learned parameters; [1] floating-point operations of a forward of batch * length rows (a multiply-add counts
+ * two; an activation, a norm element and an addition are counted as documented in src/block.c); [2] bytes of
+ * parameters, input and output; [3] FLOPs of the matrix products alone. */
+AN_API an_status an_module_cost(double cost[4], const double *config, size_t batch, size_t length);
+
+/* ---- Losses ------------------------------------------------------------------------------------------------------
+ * A loss is one number, the sum or the mean over its terms, computed in double, and its gradient by the prediction
+ * (overwritten). The terms themselves, on request.
+ */
+
+enum { AN_REDUCTION_MEAN = 0, AN_REDUCTION_SUM = 1 };
+
+/* Mean (or sum) of (prediction - target)^2. value: one double; terms: n elements or NULL; gradient: n elements, may equal
+ * prediction or target, or NULL. n == 0: the value is 0. Errors: AN_UNKNOWN_FLAG for the reduction. */
+AN_API an_status an_mse(double *value, float *terms, float *gradient, const float *prediction, const float *target,
+                        int reduction, size_t n);
+
+/* Cross-entropy of logits (rows, classes): a row's term is -sum_c t_c log softmax(logits)_c w_c, with AN_LOG_PROBABILITIES
+ * -sum_c t_c logits_c w_c (negative log-likelihood).
+ * labels: rows int32, the class of each row: t = (1 - smoothing) onehot + smoothing / classes (Szegedy et al. 2016, arXiv
+ *   1512.00567). A row whose label is ignore_index counts for nothing. Or targets: (rows, classes), t itself, smoothed
+ *   likewise. One of the two is NULL.
+ * weights: classes elements, w, or NULL (1). With labels the mean is divided by the sum of the rows' w_label, else by the
+ *   number of rows, as PyTorch does; without any row that counts the value is NaN (mean) or 0 (sum).
+ * value: one double; terms: rows elements or NULL (0 where ignored); gradient (rows, classes), may equal logits, or NULL.
+ *   value and terms do not depend on what else is asked for.
+ * A class of logit -inf and t w = 0 adds nothing (0 log 0 = 0); with t w > 0 the term is infinite. NaN, +inf or nothing
+ *   but -inf make their row NaN.
+ * Bound of a term, t and w not negative: 1e-6 of it. Bound of the gradient: 1e-6 of the larger of p_c sum(t w) and
+ *   t_c w_c, times the reduction's factor, where that is a normal float.
+ * Errors: AN_UNKNOWN_FLAG; AN_INVALID_VALUE for a label outside 0 .. classes - 1 that is not ignore_index, nothing being
+ *   written, a smoothing outside 0 .. 1, or labels and targets both; AN_INVALID_SHAPE if classes is 0.
+ */
+enum { AN_LOG_PROBABILITIES = 2 };
+AN_API an_status an_cross_entropy(double *value, float *terms, float *gradient, const float *logits,
+                                  const int32_t *labels, const float *targets, const float *weights, double smoothing,
+                                  int32_t ignore_index, int flags, size_t rows, size_t classes);
+
+/* ---- Optimisers ---------------------------------------------------------------------------------------------------
+ * One parameter at a time. step counts from 1. g is gradient * gradient_scale (clipping), taken with AN_STEP_CHECK in
+ * flags or without it: with it nothing is written, and AN_NOT_FINITE says that a new value or moment would be NaN or
+ * infinite; without it what comes is written. So a step of many parameters is checked first and then taken as a whole.
+ */
+
+enum { AN_STEP_CHECK = 1 };
+
+/* SGD (Sutskever et al. 2013), as PyTorch has it: g += weight_decay * value; velocity = momentum * velocity +
+ * (1 - dampening) * g, in step 1 g; value -= rate * velocity, with AN_SGD_NESTEROV rate * (g + momentum * velocity).
+ * velocity: n elements. With momentum 0 it may be NULL, is left alone, and so is dampening.
+ * Errors: AN_UNKNOWN_FLAG; AN_INVALID_VALUE for a number that is not finite, a momentum outside 0 .. 1 or step 0. */
+enum { AN_SGD_NESTEROV = 2 };
+AN_API an_status an_sgd_step(float *value, float *velocity, const float *gradient, double gradient_scale, double rate,
+                             double momentum, double dampening, double weight_decay, int flags, uint32_t step,
+                             size_t n);
+
+enum {
+  AN_ADAM_DECOUPLED = 2,    /* AdamW: value *= 1 - rate * weight_decay, else g += weight_decay * value */
+  AN_ADAM_EPSILON_FIRST = 4 /* ONNX: epsilon is added before the bias correction, not after it */
+};
+/* Adam (Kingma and Ba 2014, arXiv 1412.6980), AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101), as PyTorch has them:
+ * m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, value -= rate / (1 - b1^step) m / (sqrt(v) / sqrt(1 - b2^step) + eps);
+ * with AN_ADAM_EPSILON_FIRST value -= rate sqrt(1 - b2^step) / (1 - b1^step) m / (sqrt(v) + eps). m, v: n elements, 0
+ * before step 1. Errors: AN_UNKNOWN_FLAG; AN_INVALID_VALUE for a number that is not finite, betas outside 0 .. 1 (1
+ * excluded), eps < 0 or step 0. */
+AN_API an_status an_adam_step(float *value, float *m, float *v, const float *gradient, double gradient_scale,
+                              double rate, double beta1, double beta2, double eps, double weight_decay, int flags,
+                              uint32_t step, size_t n);
+
+/* *sum += the sum of squares of x, in double, infinity and NaN coming through: for norms over many tensors. */
+AN_API an_status an_sum_squares(double *sum, const float *x, size_t n);
 
 /* ---- Random ----------------------------------------------------------------------------------------------------- */
 
@@ -313,6 +528,11 @@ enum { AN_RANDOM_UNIFORM = 0, AN_RANDOM_NORMAL = 1 };
  * (seed, stream, i) alone (Philox4x32-10, Salmon et al. 2011; Wichura's AS 241). Bit-identical in all variants and
  * natively. Errors: AN_UNKNOWN_OP for the distribution; AN_INVALID_VALUE for a, b beyond float, a > b, b < 0. */
 AN_API an_status an_random(float *out, size_t n, int distribution, double a, double b, uint32_t seed, uint32_t stream);
+
+/* Dropout (Srivastava et al. 2014), inverted: y[i] = x[i] / (1 - p) with probability 1 - p, else 0, by the i-th number of
+ * (seed, stream), in all variants the same. The backward pass is the same call on dy. y may equal x. 0 <= p < 1; 0 copies.
+ * A dropped NaN or infinity is 0. Errors: AN_INVALID_VALUE for p. */
+AN_API an_status an_dropout(float *y, const float *x, double p, uint32_t seed, uint32_t stream, size_t n);
 
 #ifdef __cplusplus
 }

@@ -1,267 +1,99 @@
-/* One residual block: which parameters it has, where they lie in the packed buffer, and in which order norm, FFN and
- * residual act on the rows. Vector code stands below this file: the norms and the FFN have their own.
+/* One sublayer: in which order norm, branch, dropout and residual act on the rows, and back. The branch is the FFN or
+ * what mixes tokens. Vector code stands below this file.
+ *
+ * In training a sublayer keeps, one after the other, what the branch was given where that is not the stream itself, what
+ * the branch gave where a norm or a scale comes behind it (with post and deepnorm the sum that is normed), and what the
+ * branch keeps.
  */
+#include "block.h"
+
 #include <string.h>
 
-#include "config.h"
+#include "activation.h"
 #include "ffn.h"
 #include "matmul.h"
+#include "mixing.h"
 #include "norm.h"
+#include "random.h"
 #include "tensor.h"
 
-/* The parameters, in the order in which they are listed. Those of a second norm follow at steps of 3 and 2. */
-/* clang-format off */
-#define PARAMETERS(X)                                                                               \
-  X(gate) X(gate_bias) X(up) X(up_bias) X(down) X(down_bias)                                        \
-  X(norm_weight) X(norm_bias) X(norm_alpha) X(norm2_weight) X(norm2_bias) X(norm2_alpha) X(scale)   \
-  X(norm_running_mean) X(norm_running_var) X(norm2_running_mean) X(norm2_running_var)
+/* ---- What a placement needs ---- */
 
-enum {
-#define X(id) P_##id,
-  PARAMETERS(X)
-#undef X
-  PARAMETER_COUNT
-};
-/* clang-format on */
-
-static const char *const names[PARAMETER_COUNT] = {
-#define X(id) #id,
-    PARAMETERS(X)
-#undef X
-};
-
-/* What a configuration comes to. */
-typedef struct plan {
-  double config[AN_FIELD_COUNT]; /* AUTO resolved */
-  size_t d_model, d_ff;
-  size_t norms;                                        /* 0, 1 or 2 that the placement uses */
-  int whole;                                           /* the norm's statistics go over rows: no chunks */
-  size_t rows[PARAMETER_COUNT], cols[PARAMETER_COUNT]; /* rows 0: one axis; cols 0: the block has no such parameter */
-  size_t offset[PARAMETER_COUNT];                      /* in floats, in the packed buffer */
-  size_t bytes;                                        /* of the packed buffer; 0 if that overflows size_t */
-} plan;
-
-static int option(const plan *p, int field) { return (int)p->config[field]; }
-
-static void shape(plan *p, int parameter, size_t rows, size_t cols) {
-  p->rows[parameter] = rows;
-  p->cols[parameter] = cols;
+static int placement_of(const plan *p) { return plan_option(p, AN_FIELD_placement); }
+static int is_post(const plan *p) {
+  return placement_of(p) == AN_PLACEMENT_post || placement_of(p) == AN_PLACEMENT_deepnorm;
 }
-
-static an_status make_plan(plan *p, const double *config) {
-  memset(p, 0, sizeof *p);
-  const an_status status = an_config_resolve(p->config, config);
-  if (status) return status;
-  const size_t d = p->d_model = (size_t)p->config[AN_FIELD_d_model], h = p->d_ff = (size_t)p->config[AN_FIELD_d_ff];
-  const int placement = option(p, AN_FIELD_placement), norm = option(p, AN_FIELD_norm);
-  const int bias = option(p, AN_FIELD_bias), affine = option(p, AN_FIELD_affine);
-
-  shape(p, P_up, h, d);
-  shape(p, P_down, d, h);
-  if (bias) shape(p, P_up_bias, 0, h), shape(p, P_down_bias, 0, d);
-  if (option(p, AN_FIELD_gated)) {
-    shape(p, P_gate, h, d);
-    if (bias) shape(p, P_gate_bias, 0, h);
+/* A norm at the start of the branch. */
+static int norms_input(const plan *p) {
+  switch (placement_of(p)) {
+    case AN_PLACEMENT_pre:
+    case AN_PLACEMENT_peri:
+    case AN_PLACEMENT_lns:
+    case AN_PLACEMENT_layer_scale: return 1;
+    default: return 0;
   }
-  if (placement == AN_PLACEMENT_rezero) shape(p, P_scale, 0, 1);
-  if (placement == AN_PLACEMENT_layer_scale) shape(p, P_scale, 0, d);
-  switch (placement) {
+}
+/* A norm, a gate or a scale behind the branch, whose gradient needs what the branch gave. */
+static int needs_branch(const plan *p) {
+  switch (placement_of(p)) {
+    case AN_PLACEMENT_pre:
     case AN_PLACEMENT_none:
-    case AN_PLACEMENT_rezero: break;
-    case AN_PLACEMENT_peri: p->norms = 2; break;
-    default: p->norms = 1;
+    case AN_PLACEMENT_lns: return 0;
+    default: return 1;
   }
-  if (norm == AN_NORM_none) p->norms = 0;
-  for (int i = 0; i < (int)p->norms; i++) {
-    if (affine != AN_AFFINE_none) shape(p, P_norm_weight + 3 * i, 0, d);
-    if (affine == AN_AFFINE_weight_bias) shape(p, P_norm_bias + 3 * i, 0, d);
-    if (norm == AN_NORM_dyt) shape(p, P_norm_alpha + 3 * i, 0, 1);
-    if (norm == AN_NORM_batch_norm)
-      shape(p, P_norm_running_mean + 2 * i, 0, d), shape(p, P_norm_running_var + 2 * i, 0, d);
-  }
-  p->whole =
-      p->norms > 0 && (norm == AN_NORM_batch_norm || norm == AN_NORM_group_norm || norm == AN_NORM_instance_norm);
-
-  /* Sections start at multiples of 16 bytes. */
-  int overflow = 0;
-  for (int i = 0; i < PARAMETER_COUNT; i++) {
-    if (p->cols[i] == 0) continue;
-    const size_t bytes =
-        p->rows[i] ? an_linear_packed_bytes(p->cols[i], p->rows[i]) : (p->cols[i] * sizeof(float) + 15) / 16 * 16;
-    p->offset[i] = p->bytes / sizeof(float);
-    overflow |= bytes == 0 || __builtin_add_overflow(p->bytes, bytes, &p->bytes);
-  }
-  if (overflow) p->bytes = 0;
-  return AN_OK;
+}
+/* The norm's statistics go over the rows of a sequence, or of all. */
+static int norm_spans_sequence(const plan *p) {
+  const int norm = plan_option(p, AN_FIELD_norm);
+  return p->norms > 0 && (norm == AN_NORM_group_norm || norm == AN_NORM_instance_norm);
+}
+static int norm_spans_batch(const plan *p) {
+  return p->norms > 0 && plan_option(p, AN_FIELD_norm) == AN_NORM_batch_norm;
+}
+static double stream_scale(const plan *p) {
+  return placement_of(p) == AN_PLACEMENT_deepnorm ? p->config[AN_FIELD_alpha] : 1;
+}
+static double input_scale(const plan *p, size_t layer) {
+  if (placement_of(p) != AN_PLACEMENT_lns) return 1;
+  return 1 / __builtin_sqrt((double)(p->first_layer + layer + 1));
 }
 
-/* The parameter in the given place of the list; PARAMETER_COUNT beyond it. */
-static int parameter_at(const plan *p, size_t place) {
-  int i = 0;
-  for (; i < PARAMETER_COUNT; i++)
-    if (p->cols[i] > 0 && place-- == 0) break;
-  return i;
+size_t block_sublayers(const plan *p) { return p->layers * (size_t)p->sublayers; }
+int block_is_mixing(const plan *p, size_t sublayer) { return p->sublayers == 2 && sublayer % 2 == 0; }
+
+/* The sublayer's place among the parameters. i: its first or second norm. */
+static size_t layer_of(const plan *p, size_t sublayer) { return sublayer / (size_t)p->sublayers; }
+static norm_place norm_of(const plan *p, size_t sublayer, int i) {
+  const int is_mixing = block_is_mixing(p, sublayer);
+  return (norm_place){layer_of(p, sublayer), (is_mixing ? P_mixing_norm_weight : P_norm_weight) + 3 * i,
+                      (is_mixing ? P_mixing_norm_running_mean : P_norm_running_mean) + 2 * i};
+}
+static int scale_of(const plan *p, size_t sublayer) { return block_is_mixing(p, sublayer) ? P_mixing_scale : P_scale; }
+
+static float *packed_at(const pass *s, size_t layer, int id) {
+  return plan_find(s->p, &s->p->packed, s->packed, layer, id);
+}
+static const float *packed_bwd_at(const pass *s, size_t layer, int id) {
+  return plan_find(s->p, &s->p->packed_bwd, (float *)s->packed_bwd, layer, id);
+}
+static float *gradient_at(const pass *s, size_t layer, int id) {
+  return plan_find(s->p, &s->p->values, s->gradients, layer, id);
 }
 
-static int is_buffer(int parameter) { return parameter >= P_norm_running_mean; }
+/* ---- Norms ---- */
 
-size_t an_block_parameter_count(const double *config) {
-  plan p;
-  if (make_plan(&p, config)) return 0;
-  size_t count = 0;
-  for (int i = 0; i < PARAMETER_COUNT; i++) count += p.cols[i] > 0;
-  return count;
-}
-
-const char *an_block_parameter_name(const double *config, size_t parameter) {
-  plan p;
-  if (make_plan(&p, config)) return NULL;
-  const int i = parameter_at(&p, parameter);
-  return i < PARAMETER_COUNT ? names[i] : NULL;
-}
-
-size_t an_block_parameter_shape(const double *config, size_t parameter, size_t *rows, size_t *cols) {
-  plan p;
-  if (make_plan(&p, config)) return 0;
-  const int i = parameter_at(&p, parameter);
-  if (i == PARAMETER_COUNT) return 0;
-  if (rows) *rows = p.rows[i] ? p.rows[i] : 1;
-  if (cols) *cols = p.cols[i];
-  return p.rows[i] ? 2 : 1;
-}
-
-int an_block_parameter_learned(const double *config, size_t parameter) {
-  plan p;
-  if (make_plan(&p, config)) return 0;
-  const int i = parameter_at(&p, parameter);
-  return i < PARAMETER_COUNT && !is_buffer(i);
-}
-
-static void fill(float *value, double x, size_t n) {
-  for (size_t i = 0; i < n; i++) value[i] = (float)x;
-}
-
-/* A weight or bias of a linear layer (in -> out).
- * pytorch: nn.Linear, kaiming_uniform(a = sqrt 5) of the weight and the bias's own rule, both U(-1/sqrt(in),
- * 1/sqrt(in)). Xavier: Glorot and Bengio 2010, U(+-sqrt(6 / (in + out))) and N(0, 2 / (in + out)). */
-static an_status init_linear(float *value, const plan *p, int parameter, size_t in, size_t out, uint32_t seed,
-                             uint32_t stream) {
-  const int is_bias = p->rows[parameter] == 0;
-  const size_t n = is_bias ? out : in * out;
-  const int init = option(p, AN_FIELD_init);
-  int distribution = AN_RANDOM_UNIFORM;
-  double a, b;
-  if (init == AN_INIT_pytorch) {
-    b = 1 / __builtin_sqrt((double)in), a = -b;
-  } else if (is_bias) {
-    a = b = 0;
-  } else if (init == AN_INIT_xavier_uniform) {
-    b = __builtin_sqrt(6.0 / ((double)in + (double)out)), a = -b;
-  } else {
-    distribution = AN_RANDOM_NORMAL, a = 0;
-    b = init == AN_INIT_xavier_normal ? __builtin_sqrt(2.0 / ((double)in + (double)out)) : p->config[AN_FIELD_init_std];
-  }
-  const an_status status = an_random(value, n, distribution, a, b, seed, stream);
-  const double beta = p->config[AN_FIELD_beta];
-  if (status == AN_OK && !is_bias && beta != 1)
-    for (size_t i = 0; i < n; i++) value[i] = (float)(beta * value[i]);
-  return status;
-}
-
-an_status an_block_parameter_init(float *value, const double *config, size_t parameter, uint32_t seed) {
-  plan p;
-  const an_status status = make_plan(&p, config);
-  if (status) return status;
-  const int i = parameter_at(&p, parameter);
-  if (i == PARAMETER_COUNT) return AN_UNKNOWN_OP;
-  if (p.rows[i] && matmul_overflows(p.rows[i], p.cols[i])) return AN_SIZE_OVERFLOW;
-  if (!value) return AN_NULL_POINTER;
-  switch (i) {
-    case P_gate:
-    case P_gate_bias:
-    case P_up:
-    case P_up_bias: return init_linear(value, &p, i, p.d_model, p.d_ff, seed, (uint32_t)parameter);
-    case P_down:
-    case P_down_bias: return init_linear(value, &p, i, p.d_ff, p.d_model, seed, (uint32_t)parameter);
-    case P_norm_weight:
-    case P_norm2_weight: fill(value, 1 - p.config[AN_FIELD_weight_offset], p.cols[i]); break;
-    case P_norm_alpha:
-    case P_norm2_alpha: fill(value, p.config[AN_FIELD_norm_alpha], 1); break;
-    case P_scale: fill(value, p.config[AN_FIELD_alpha], p.cols[i]); break;
-    case P_norm_running_var:
-    case P_norm2_running_var: fill(value, 1, p.cols[i]); break;
-    default: fill(value, 0, p.cols[i]);
-  }
-  return AN_OK;
-}
-
-size_t an_block_packed_bytes(const double *config) {
-  plan p;
-  return make_plan(&p, config) ? 0 : p.bytes;
-}
-
-an_status an_block_pack(float *packed, const double *config, size_t parameter, const float *value) {
-  plan p;
-  const an_status status = make_plan(&p, config);
-  if (status) return status;
-  const int i = parameter_at(&p, parameter);
-  if (i == PARAMETER_COUNT) return AN_UNKNOWN_OP;
-  if (!p.bytes) return AN_SIZE_OVERFLOW;
-  if (!packed || !value) return AN_NULL_POINTER;
-  if (p.rows[i]) return an_linear_pack(packed + p.offset[i], value, AN_OUT_IN, p.cols[i], p.rows[i]);
-  memcpy(packed + p.offset[i], value, p.cols[i] * sizeof(float));
-  return AN_OK;
-}
-
-an_status an_block_unpack(float *value, const double *config, size_t parameter, const float *packed) {
-  plan p;
-  const an_status status = make_plan(&p, config);
-  if (status) return status;
-  const int i = parameter_at(&p, parameter);
-  if (i == PARAMETER_COUNT) return AN_UNKNOWN_OP;
-  if (p.rows[i]) return AN_INVALID_SHAPE;
-  if (!p.bytes) return AN_SIZE_OVERFLOW;
-  if (!value || !packed) return AN_NULL_POINTER;
-  memcpy(value, packed + p.offset[i], p.cols[i] * sizeof(float));
-  return AN_OK;
-}
-
-/* Floats of the rows of one pass: their normed input or their branch is held before the FFN's own tile. */
-static size_t chunk_size(const plan *p, size_t rows) { return (rows < MATMUL_ROWS ? rows : MATMUL_ROWS) * p->d_model; }
-
-static size_t workspace_bytes_of(const plan *p, size_t rows) {
-  return (chunk_size(p, rows) + ffn_workspace_size(p->d_ff, option(p, AN_FIELD_gated), rows)) * sizeof(float);
-}
-
-size_t an_block_workspace_bytes(const double *config, size_t batch, size_t length) {
-  plan p;
-  size_t rows;
-  if (make_plan(&p, config)) return 0;
-  return workspace_bytes_of(&p, __builtin_mul_overflow(batch, length, &rows) ? SIZE_MAX : rows);
-}
-
-/* A forward pass under way. */
-typedef struct pass {
-  const plan *p;
-  float *packed, *chunk, *tile; /* packed: written where running statistics are */
-  ffn f;
-  int training;
-} pass;
-
-static float *parameter(const pass *s, int i) { return s->p->cols[i] ? s->packed + s->p->offset[i] : NULL; }
-
-/* y = norm number i (0, 1) of x; y may equal x. */
-static void apply_norm(const pass *s, int i, float *y, const float *x, size_t batch, size_t length) {
+void block_norm(const pass *s, norm_place at, float *y, const float *x, const float *mask, size_t batch,
+                size_t length) {
   const plan *p = s->p;
-  const int norm = option(p, AN_FIELD_norm);
+  const int norm = plan_option(p, AN_FIELD_norm);
   const size_t d = p->d_model;
-  const float *weight = parameter(s, P_norm_weight + 3 * i), *bias = parameter(s, P_norm_bias + 3 * i);
+  const float *weight = packed_at(s, at.layer, at.weight), *bias = packed_at(s, at.layer, at.weight + 1);
   const double eps = p->config[AN_FIELD_eps], offset = p->config[AN_FIELD_weight_offset];
   switch (norm) {
     case AN_NORM_batch_norm:
-      batch_norm_apply(y, NULL, NULL, parameter(s, P_norm_running_mean + 2 * i),
-                       parameter(s, P_norm_running_var + 2 * i), x, weight, bias, eps, p->config[AN_FIELD_momentum],
-                       offset, s->training, 0, batch * length, d, 1);
+      batch_norm_apply(y, NULL, NULL, packed_at(s, at.layer, at.running), packed_at(s, at.layer, at.running + 1), x,
+                       weight, bias, mask, eps, p->config[AN_FIELD_momentum], offset, s->training, 0, batch * length, d,
+                       1);
       break;
     case AN_NORM_group_norm:
     case AN_NORM_instance_norm:
@@ -269,150 +101,418 @@ static void apply_norm(const pass *s, int i, float *y, const float *x, size_t ba
                        norm == AN_NORM_instance_norm ? d : (size_t)p->config[AN_FIELD_groups], batch, length, d, 1);
       break;
     default:
-      norm_apply(y, NULL, NULL, x, weight, bias, parameter(s, P_norm_alpha + 3 * i), (size_t)norm, eps, offset,
+      norm_apply(y, NULL, NULL, x, weight, bias, packed_at(s, at.layer, at.weight + 2), (size_t)norm, eps, offset,
                  batch * length, d);
   }
 }
 
-static void scale(float *y, float factor, size_t n) {
-  for (size_t i = 0; i < n; i++) y[i] *= factor;
+void block_norm_gradient(const pass *s, norm_place at, float *dx, const float *x, const float *dy) {
+  const plan *p = s->p;
+  const int norm = plan_option(p, AN_FIELD_norm);
+  const size_t d = p->d_model, rows = s->batch * s->length;
+  const float *weight = packed_at(s, at.layer, at.weight);
+  float *const dweight = gradient_at(s, at.layer, at.weight), *const dbias = gradient_at(s, at.layer, at.weight + 1);
+  const double eps = p->config[AN_FIELD_eps], offset = p->config[AN_FIELD_weight_offset];
+  switch (norm) {
+    case AN_NORM_batch_norm:
+      batch_norm_gradient(dx, dweight, dbias, x, dy, weight, s->mask, NULL, NULL, eps, offset, 1, rows, d, 1);
+      break;
+    case AN_NORM_group_norm:
+    case AN_NORM_instance_norm:
+      group_norm_gradient(dx, dweight, dbias, x, dy, weight, eps, offset,
+                          norm == AN_NORM_instance_norm ? d : (size_t)p->config[AN_FIELD_groups], s->batch, s->length,
+                          d, 1);
+      break;
+    default:
+      norm_gradient(dx, dweight, dbias, gradient_at(s, at.layer, at.weight + 2), x, dy, weight,
+                    packed_at(s, at.layer, at.weight + 2), (size_t)norm, eps, offset, rows, d);
+  }
 }
 
-/* The block on rows that the norm sees together: a chunk, or everything. y must not overlap x. */
-static void forward(const pass *s, float *y, const float *x, size_t batch, size_t length) {
+/* ---- Branches ---- */
+
+/* Streams of random numbers for dropout: four to a layer, apart from those of initial values. */
+enum { DROP_HIDDEN, DROP_FFN, DROP_MIXING };
+static uint32_t dropout_stream(const plan *p, size_t layer, int which) {
+  return 0x80000000u + (uint32_t)(4 * (p->first_layer + layer)) + (uint32_t)which;
+}
+
+static ffn ffn_of(const pass *s, size_t layer) {
   const plan *p = s->p;
-  const int placement = option(p, AN_FIELD_placement), residual = option(p, AN_FIELD_residual);
-  const size_t d = p->d_model, rows = batch * length, n = rows * d;
+  return (ffn){.gate = packed_at(s, layer, P_gate),
+               .gate_bias = packed_at(s, layer, P_gate_bias),
+               .up = packed_at(s, layer, P_up),
+               .up_bias = packed_at(s, layer, P_up_bias),
+               .down = packed_at(s, layer, P_down),
+               .down_bias = packed_at(s, layer, P_down_bias),
+               .gate_bwd = packed_bwd_at(s, layer, P_gate),
+               .up_bwd = packed_bwd_at(s, layer, P_up),
+               .down_bwd = packed_bwd_at(s, layer, P_down),
+               .d_model = p->d_model,
+               .d_ff = p->d_ff,
+               .activation = (size_t)plan_option(p, AN_FIELD_activation),
+               .p0 = p->config[AN_FIELD_activation_p0],
+               .p1 = p->config[AN_FIELD_activation_p1],
+               .dropout = p->config[AN_FIELD_dropout],
+               .seed = s->seed,
+               .stream = dropout_stream(p, layer, DROP_HIDDEN)};
+}
 
-  /* The branch's input: x or its norm. Norms over all rows have room for it in y alone. */
-  const float *in = x;
-  switch (placement) {
-    case AN_PLACEMENT_pre:
-    case AN_PLACEMENT_peri:
-    case AN_PLACEMENT_lns:
-    case AN_PLACEMENT_layer_scale: {
-      float *const normed = p->whole ? y : s->chunk;
-      apply_norm(s, 0, normed, x, batch, length);
-      if (placement == AN_PLACEMENT_lns) scale(normed, (float)(1 / __builtin_sqrt(p->config[AN_FIELD_layer])), n);
-      in = normed;
-    }
-  }
+static mixing mixing_of(const pass *s, size_t layer) {
+  const plan *p = s->p;
+  return (mixing){.query = packed_at(s, layer, P_query),
+                  .query_bias = packed_at(s, layer, P_query_bias),
+                  .key = packed_at(s, layer, P_key),
+                  .key_bias = packed_at(s, layer, P_key_bias),
+                  .value = packed_at(s, layer, P_value),
+                  .value_bias = packed_at(s, layer, P_value_bias),
+                  .out = packed_at(s, layer, P_out),
+                  .out_bias = packed_at(s, layer, P_out_bias),
+                  .query_bwd = packed_bwd_at(s, layer, P_query),
+                  .key_bwd = packed_bwd_at(s, layer, P_key),
+                  .value_bwd = packed_bwd_at(s, layer, P_value),
+                  .out_bwd = packed_bwd_at(s, layer, P_out),
+                  .query_norm_weight = packed_at(s, layer, P_query_norm_weight),
+                  .key_norm_weight = packed_at(s, layer, P_key_norm_weight),
+                  .d_model = p->d_model,
+                  .heads = (size_t)p->config[AN_FIELD_heads],
+                  .causal = plan_option(p, AN_FIELD_causal)};
+}
 
-  /* The branch, F(in): in y, except where sum and norm in one pass want it outside. */
-  const int post = placement == AN_PLACEMENT_post || placement == AN_PLACEMENT_deepnorm;
-  const int fused = post && residual && !p->whole;
-  float *const branch = fused ? s->chunk : y;
-  if (branch != in) {
-    ffn_fwd(branch, in, s->tile, &s->f, rows);
+/* What the sizes follow from, before there are weights: a mixing asks its query whether it is attention. */
+static mixing mixing_shape(const plan *p) {
+  static const float there;
+  const int attention = p->cols[P_query] > 0;
+  const float *const norm = p->cols[P_query_norm_weight] ? &there : NULL;
+  return (mixing){.query = attention ? &there : NULL,
+                  .key = attention ? &there : NULL,
+                  .query_norm_weight = norm,
+                  .key_norm_weight = norm,
+                  .d_model = p->d_model,
+                  .heads = (size_t)p->config[AN_FIELD_heads],
+                  .causal = plan_option(p, AN_FIELD_causal)};
+}
+
+static void branch_backward(const pass *s, size_t sublayer, float *dx, const float *x, const float *dy,
+                            const float *saved, float *workspace) {
+  const size_t layer = layer_of(s->p, sublayer);
+#define GRADIENT(id) gradient_at(s, layer, P_##id)
+  if (block_is_mixing(s->p, sublayer)) {
+    const mixing m = mixing_of(s, layer);
+    const mixing_gradients g = {GRADIENT(query),      GRADIENT(query_bias),        GRADIENT(key),
+                                GRADIENT(key_bias),   GRADIENT(value),             GRADIENT(value_bias),
+                                GRADIENT(out),        GRADIENT(out_bias),          GRADIENT(query_norm_weight),
+                                GRADIENT(key_norm_weight)};
+    mixing_bwd(dx, &g, x, dy, s->mask, saved, workspace, &m, s->batch, s->length);
   } else {
-    for (size_t m = 0, r; m < rows; m += r) {
-      r = matmul_part(rows - m, MATMUL_ROWS);
-      ffn_fwd(s->chunk, in + m * d, s->tile, &s->f, r);
-      memcpy(branch + m * d, s->chunk, r * d * sizeof(float));
-    }
+    const ffn f = ffn_of(s, layer);
+    const ffn_gradients g = {GRADIENT(gate),    GRADIENT(gate_bias), GRADIENT(up),
+                             GRADIENT(up_bias), GRADIENT(down),      GRADIENT(down_bias)};
+    ffn_bwd(dx, &g, x, dy, saved, workspace, &f, s->batch * s->length);
   }
+#undef GRADIENT
+}
 
-  const double alpha = placement == AN_PLACEMENT_deepnorm ? p->config[AN_FIELD_alpha] : 1;
-  switch (placement) {
+/* ---- Forward ---- */
+
+/* What stands around the branch. given: what the branch gave, which becomes the sum where that is normed; y may equal
+ * it unless needs_branch. */
+static void finish(const pass *s, size_t sublayer, float *y, const float *x, float *given, const float *mask,
+                   size_t batch, size_t length) {
+  const plan *p = s->p;
+  const size_t d = p->d_model, rows = batch * length, n = rows * d;
+  const int residual = plan_option(p, AN_FIELD_residual);
+  const norm_place first = norm_of(p, sublayer, 0);
+  const float *const scale = packed_at(s, layer_of(p, sublayer), scale_of(p, sublayer));
+  switch (placement_of(p)) {
     case AN_PLACEMENT_post:
     case AN_PLACEMENT_deepnorm:
-      if (fused) {
-        norm_apply_add(branch, y, NULL, NULL, x, branch, parameter(s, P_norm_weight), parameter(s, P_norm_bias),
-                       parameter(s, P_norm_alpha), (size_t)option(p, AN_FIELD_norm), alpha, p->config[AN_FIELD_eps],
+      if (residual && !norm_spans_batch(p) && !norm_spans_sequence(p)) {
+        norm_apply_add(given, y, NULL, NULL, x, given, packed_at(s, first.layer, first.weight),
+                       packed_at(s, first.layer, first.weight + 1), packed_at(s, first.layer, first.weight + 2),
+                       (size_t)plan_option(p, AN_FIELD_norm), stream_scale(p), p->config[AN_FIELD_eps],
                        p->config[AN_FIELD_weight_offset], rows, d);
         return;
       }
-      if (residual) add_apply(y, x, y, alpha, n);
-      apply_norm(s, 0, y, y, batch, length);
+      if (residual) add_apply(given, x, given, stream_scale(p), n);
+      block_norm(s, first, y, given, mask, batch, length);
       return;
-    case AN_PLACEMENT_peri: apply_norm(s, 1, y, y, batch, length); break;
-    case AN_PLACEMENT_output: apply_norm(s, 0, y, y, batch, length); break;
-    case AN_PLACEMENT_rezero: scale(y, *parameter(s, P_scale), n); break;
-    case AN_PLACEMENT_layer_scale: {
-      const float *const gamma = parameter(s, P_scale);
-      for (size_t m = 0; m < rows; m++)
-        for (size_t i = 0; i < d; i++) y[m * d + i] *= gamma[i];
-    }
+    case AN_PLACEMENT_peri: block_norm(s, norm_of(p, sublayer, 1), y, given, mask, batch, length); break;
+    case AN_PLACEMENT_output: block_norm(s, first, y, given, mask, batch, length); break;
+    case AN_PLACEMENT_rezero: scale_apply(y, given, *scale, n); break;
+    case AN_PLACEMENT_layer_scale: multiply_columns(y, given, scale, rows, d); break;
+    default: break; /* given is y */
   }
   if (residual) add_apply(y, x, y, 1, n);
 }
 
-an_status an_block_fwd(float *y, const float *x, float *packed, void *workspace, size_t workspace_bytes,
-                       const double *config, int training, size_t batch, size_t length) {
-  plan p;
-  const an_status status = make_plan(&p, config);
-  if (status) return status;
-  const size_t d = p.d_model;
-  size_t rows;
-  if (!p.bytes || __builtin_mul_overflow(batch, length, &rows) || matmul_overflows(rows, d)) return AN_SIZE_OVERFLOW;
-  if (rows == 0) return AN_OK;
-  if (!y || !x || !packed || !workspace) return AN_NULL_POINTER;
-  if (workspace_bytes < workspace_bytes_of(&p, rows)) return AN_WORKSPACE_TOO_SMALL;
+/* What the branch is given: x, or its norm, which is written to normed. */
+static const float *branch_input(const pass *s, size_t sublayer, float *normed, const float *x, const float *mask,
+                                 size_t batch, size_t length) {
+  const plan *p = s->p;
+  if (!norms_input(p)) return x;
+  const double scale = input_scale(p, layer_of(p, sublayer));
+  block_norm(s, norm_of(p, sublayer, 0), normed, x, mask, batch, length);
+  if (scale != 1) scale_apply(normed, normed, scale, batch * length * p->d_model);
+  return normed;
+}
 
-  pass s = {.p = &p, .packed = packed, .chunk = workspace, .training = training};
-  s.tile = s.chunk + chunk_size(&p, rows);
-  s.f = (ffn){.gate = parameter(&s, P_gate),
-              .gate_bias = parameter(&s, P_gate_bias),
-              .up = parameter(&s, P_up),
-              .up_bias = parameter(&s, P_up_bias),
-              .down = parameter(&s, P_down),
-              .down_bias = parameter(&s, P_down_bias),
-              .d_model = d,
-              .d_ff = p.d_ff,
-              .activation = (size_t)option(&p, AN_FIELD_activation),
-              .p0 = p.config[AN_FIELD_activation_p0],
-              .p1 = p.config[AN_FIELD_activation_p1]};
-  if (p.whole) {
-    forward(&s, y, x, batch, length);
-    return AN_OK;
+/* Rows that are treated together in inference, where batch norm takes running statistics: a sequence, or as many as the
+ * cache holds. */
+static size_t chunk_rows(const plan *p, int is_mixing, size_t batch, size_t length) {
+  const size_t rows = batch * length;
+  if (is_mixing || norm_spans_sequence(p)) return length;
+  return rows < MATMUL_ROWS ? rows : MATMUL_ROWS;
+}
+
+static size_t inference_size(const plan *p, int is_mixing, size_t batch, size_t length) {
+  const size_t rows = chunk_rows(p, is_mixing, batch, length), chunk = rows * p->d_model;
+  const mixing m = mixing_shape(p);
+  return chunk + (is_mixing ? mixing_workspace_size(&m, 1, length)
+                            : ffn_workspace_size(p->d_ff, plan_option(p, AN_FIELD_gated), rows));
+}
+size_t block_inference_size(const plan *p, size_t batch, size_t length) {
+  const size_t ffn_size = inference_size(p, 0, batch, length);
+  const size_t mixing_size = p->sublayers == 2 ? inference_size(p, 1, batch, length) : 0;
+  return ffn_size > mixing_size ? ffn_size : mixing_size;
+}
+
+/* On the rows of a chunk. chunk holds the branch's input or what it gave: the one is not needed where the other is. */
+static void infer(const pass *s, size_t sublayer, float *y, const float *x, const float *mask, float *chunk,
+                  float *workspace, size_t length) {
+  const plan *p = s->p;
+  const size_t layer = layer_of(p, sublayer);
+  const float *const in = branch_input(s, sublayer, chunk, x, mask, 1, length);
+  float *const given = is_post(p) ? chunk : y;
+  if (block_is_mixing(p, sublayer)) {
+    const mixing m = mixing_of(s, layer);
+    mixing_fwd(given, in, mask, NULL, workspace, &m, 1, length);
+  } else {
+    const ffn f = ffn_of(s, layer);
+    ffn_fwd(given, in, workspace, &f, length);
   }
+  finish(s, sublayer, y, x, given, mask, 1, length);
+}
+
+void block_inference(const pass *s, size_t sublayer, float *y, const float *x, float *workspace) {
+  const plan *p = s->p;
+  const size_t d = p->d_model, rows = s->batch * s->length;
+  const int is_mixing = block_is_mixing(p, sublayer);
+  const size_t most = chunk_rows(p, is_mixing, s->batch, s->length);
+  const int by_sequence = is_mixing || norm_spans_sequence(p);
   for (size_t m = 0, r; m < rows; m += r) {
-    r = matmul_part(rows - m, MATMUL_ROWS);
-    forward(&s, y + m * d, x + m * d, 1, r);
-  }
-  return AN_OK;
-}
-
-/* Operations on one element of a norm, the affine part aside: the terms of the mean (1) and the variance (3:
- * difference, square, sum), the factor (1). Running statistics leave difference and factor; dyt is a product and a
- * tanh. */
-static double norm_flops(int norm) {
-  switch (norm) {
-    case AN_NORM_none: return 0;
-    case AN_NORM_batch_norm:
-    case AN_NORM_dyt: return 2;
-    case AN_NORM_rms_norm:
-    case AN_NORM_rms_norm_outside: return 3;
-    default: return 5;
+    r = by_sequence ? most : matmul_part(rows - m, MATMUL_ROWS);
+    infer(s, sublayer, y + m * d, x + m * d, s->mask ? s->mask + m : NULL, workspace, workspace + most * d, r);
   }
 }
 
-/* Counted are: a multiply-add 2; a bias, the product with the gate, an activation (whatever it costs), a weight or bias
- * of a norm, a scale, the residual addition and deepnorm's factor 1 each an element; a norm as norm_flops. Terms that
- * do not grow with the width (a row's root and division) are left out. */
-an_status an_block_cost(double cost[4], const double *config, size_t rows) {
-  plan p;
-  const an_status status = make_plan(&p, config);
-  if (status) return status;
-  if (!cost) return AN_NULL_POINTER;
-  double learned = 0, buffers = 0, matrices = 0;
-  for (int i = 0; i < PARAMETER_COUNT; i++) {
-    const double n = (double)p.cols[i] * (p.rows[i] ? (double)p.rows[i] : 1);
-    *(is_buffer(i) ? &buffers : &learned) += n;
-    if (p.rows[i]) matrices += n;
+/* Floats of a stream in a buffer: the next one starts at 16 bytes. */
+static size_t stream_size(const plan *p, size_t batch, size_t length) {
+  return (batch * length * p->d_model + 3) / 4 * 4;
+}
+
+/* What a sublayer keeps. */
+typedef struct saved_parts {
+  float *normed, *given, *inner; /* NULL where the stream itself does */
+} saved_parts;
+static saved_parts parts_of(const pass *s, float *saved) {
+  const size_t n = stream_size(s->p, s->batch, s->length);
+  saved_parts parts = {NULL, NULL, saved};
+  if (norms_input(s->p)) parts.normed = parts.inner, parts.inner += n;
+  if (needs_branch(s->p)) parts.given = parts.inner, parts.inner += n;
+  return parts;
+}
+
+size_t block_saved_size(const plan *p, size_t sublayer, size_t batch, size_t length) {
+  const size_t rows = batch * length, n = stream_size(p, batch, length);
+  const mixing m = mixing_shape(p);
+  return (norms_input(p) ? n : 0) + (needs_branch(p) ? n : 0) +
+         (block_is_mixing(p, sublayer) ? mixing_saved_size(&m, batch, length)
+                                       : ffn_saved_size(p->d_ff, plan_option(p, AN_FIELD_gated), rows));
+}
+
+size_t block_training_size(const plan *p, size_t batch, size_t length) {
+  const mixing m = mixing_shape(p);
+  return p->sublayers == 2 ? mixing_workspace_size(&m, batch, length) : 0;
+}
+
+static void drop(const pass *s, size_t sublayer, float *y) {
+  const plan *p = s->p;
+  const double probability = p->config[AN_FIELD_residual_dropout];
+  const int which = block_is_mixing(p, sublayer) ? DROP_MIXING : DROP_FFN;
+  if (probability > 0)
+    dropout_apply(y, y, probability, s->seed, dropout_stream(p, layer_of(p, sublayer), which), 0,
+                  s->batch * s->length * p->d_model);
+}
+
+void block_training(const pass *s, size_t sublayer, float *y, const float *x, float *saved, float *workspace) {
+  const plan *p = s->p;
+  const size_t layer = layer_of(p, sublayer);
+  const saved_parts parts = parts_of(s, saved);
+  const float *const in = branch_input(s, sublayer, parts.normed, x, s->mask, s->batch, s->length);
+  float *const given = parts.given ? parts.given : y;
+  if (block_is_mixing(p, sublayer)) {
+    const mixing m = mixing_of(s, layer);
+    mixing_fwd(given, in, s->mask, parts.inner, workspace, &m, s->batch, s->length);
+  } else {
+    const ffn f = ffn_of(s, layer);
+    ffn_fwd_training(given, in, parts.inner, &f, s->batch * s->length);
   }
-  const double d = (double)p.d_model, h = (double)p.d_ff;
-  const int placement = option(&p, AN_FIELD_placement), norm = option(&p, AN_FIELD_norm);
-  const int bias = option(&p, AN_FIELD_bias), gated = option(&p, AN_FIELD_gated), affine = option(&p, AN_FIELD_affine);
-  double row = 2 * matrices + h + (gated ? h : 0);
-  if (bias) row += h + (gated ? h : 0) + d;
-  row += (double)p.norms * d * (norm_flops(norm) + (affine == AN_AFFINE_none ? 0 : affine == AN_AFFINE_weight ? 1 : 2));
-  if (placement == AN_PLACEMENT_lns || placement == AN_PLACEMENT_rezero || placement == AN_PLACEMENT_layer_scale)
-    row += d;
-  if (option(&p, AN_FIELD_residual)) row += placement == AN_PLACEMENT_deepnorm ? 2 * d : d;
-  cost[0] = learned;
-  cost[1] = row * (double)rows;
-  cost[2] = (learned + buffers + 2 * d * (double)rows) * sizeof(float);
-  cost[3] = 2 * matrices * (double)rows;
-  return AN_OK;
+  drop(s, sublayer, given);
+  finish(s, sublayer, y, x, given, s->mask, s->batch, s->length);
+}
+
+/* ---- Backward ---- */
+
+/* The gradient by what the branch gave, in dgiven, from dy. */
+static void finish_backward(const pass *s, size_t sublayer, float *dgiven, const float *dy, const float *given) {
+  const plan *p = s->p;
+  const size_t d = p->d_model, rows = s->batch * s->length, n = rows * d, layer = layer_of(p, sublayer);
+  const float *const scale = packed_at(s, layer, scale_of(p, sublayer));
+  float *const dscale = gradient_at(s, layer, scale_of(p, sublayer));
+  switch (placement_of(p)) {
+    case AN_PLACEMENT_post:
+    case AN_PLACEMENT_deepnorm:
+    case AN_PLACEMENT_output: block_norm_gradient(s, norm_of(p, sublayer, 0), dgiven, given, dy); break;
+    case AN_PLACEMENT_peri: block_norm_gradient(s, norm_of(p, sublayer, 1), dgiven, given, dy); break;
+    case AN_PLACEMENT_rezero:
+      *dscale = (float)(*dscale + dot_apply(dy, given, n));
+      scale_apply(dgiven, dy, *scale, n);
+      break;
+    case AN_PLACEMENT_layer_scale:
+      sum_columns_product(dscale, dy, given, rows, d);
+      multiply_columns(dgiven, dy, scale, rows, d);
+      break;
+    default: memcpy(dgiven, dy, n * sizeof(float));
+  }
+}
+
+size_t block_backward_size(const plan *p, size_t batch, size_t length) {
+  const size_t rows = batch * length;
+  const mixing m = mixing_shape(p);
+  size_t most = ffn_bwd_workspace_size(p->d_model, p->d_ff, plan_option(p, AN_FIELD_gated), rows);
+  const size_t mixing_size = p->sublayers == 2 ? mixing_bwd_workspace_size(&m, batch, length) : 0;
+  if (most < mixing_size) most = mixing_size;
+  if (most < p->d_ff) most = p->d_ff; /* the probe's row of the hidden layer */
+  return stream_size(p, batch, length) + most;
+}
+
+static void probe_branch(const pass *s, size_t sublayer, const float *x, const float *y, saved_parts parts, float *row,
+                         float *hidden, double *probe);
+
+void block_backward(const pass *s, size_t sublayer, float *dy, const float *x, const float *y, const float *saved,
+                    float *workspace, double *probe) {
+  const plan *p = s->p;
+  const size_t n = s->batch * s->length * p->d_model, layer = layer_of(p, sublayer);
+  const saved_parts parts = parts_of(s, (float *)saved);
+  float *const g = workspace, *const rest = workspace + stream_size(p, s->batch, s->length);
+  if (probe) probe_branch(s, sublayer, x, y, parts, g, rest, probe);
+
+  finish_backward(s, sublayer, g, dy, parts.given);
+  float *const dx = dy;
+  if (!plan_option(p, AN_FIELD_residual))
+    memset(dx, 0, n * sizeof(float));
+  else if (is_post(p)) /* the sum is normed: its gradient is that of the stream too */
+    scale_apply(dx, g, stream_scale(p), n);
+
+  drop(s, sublayer, g);
+  branch_backward(s, sublayer, g, parts.normed ? parts.normed : x, g, parts.inner, rest);
+  if (parts.normed) {
+    const double scale = input_scale(p, layer);
+    if (scale != 1) scale_apply(g, g, scale, n);
+    block_norm_gradient(s, norm_of(p, sublayer, 0), g, x, g);
+  }
+  add_apply(dx, dx, g, 1, n);
+}
+
+/* ---- Probe ---- */
+
+static int valid(const pass *s, size_t row) { return !s->mask || s->mask[row] != 0; }
+
+/* The stream's part of a probe's row. */
+void block_probe_stream(const pass *s, const float *x, const float *gradient, double *probe) {
+  const size_t d = s->p->d_model, rows = s->batch * s->length;
+  double sum = 0, squares = 0, gradients = 0, count = 0;
+  for (size_t r = 0; r < rows; r++) {
+    if (!valid(s, r)) continue;
+    for (size_t i = r * d; i < (r + 1) * d; i++) {
+      sum += x[i], squares += (double)x[i] * x[i], gradients += (double)gradient[i] * gradient[i];
+      if (!(x[i] - x[i] == 0)) probe[PROBE_nonfinite]++;
+    }
+    count += (double)d;
+  }
+  if (count == 0) return;
+  const double mean = sum / count;
+  double variance = 0;
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = r * d; valid(s, r) && i < (r + 1) * d; i++) variance += (x[i] - mean) * (x[i] - mean);
+  probe[PROBE_mean] = mean;
+  probe[PROBE_std] = __builtin_sqrt(variance / count);
+  probe[PROBE_rms] = __builtin_sqrt(squares / count);
+  probe[PROBE_gradient] = __builtin_sqrt(gradients);
+}
+
+static int saturates(size_t activation) { return activation == AN_ACT_sigmoid || activation == AN_ACT_tanh; }
+
+/* Share of the hidden units that are 0 in all rows. unit: room for d_ff floats. */
+static double dead_share(const pass *s, const float *hidden, float *unit) {
+  const size_t d_ff = s->p->d_ff, rows = s->batch * s->length;
+  size_t dead = 0;
+  memset(unit, 0, d_ff * sizeof(float));
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = 0; i < d_ff && valid(s, r); i++)
+      if (hidden[r * d_ff + i] != 0) unit[i] = 1;
+  for (size_t i = 0; i < d_ff; i++) dead += unit[i] == 0;
+  return (double)dead / (double)d_ff;
+}
+
+/* Counts elements near the end of tanh's or sigmoid's range. */
+static void count_saturated(double *saturated, double *all, const float *y, size_t n, int is_sigmoid) {
+  for (size_t i = 0; i < n; i++) *saturated += is_sigmoid ? y[i] < 0.01f || y[i] > 0.99f : y[i] > 0.99f || y[i] < -0.99f;
+  *all += (double)n;
+}
+
+/* The branch's part of a probe's row. row, hidden: room for d_model and d_ff floats. */
+static void probe_branch(const pass *s, size_t sublayer, const float *x, const float *y, saved_parts parts, float *row,
+                         float *hidden, double *probe) {
+  const plan *p = s->p;
+  const size_t d = p->d_model, rows = s->batch * s->length, layer = layer_of(p, sublayer);
+  const int is_mixing = block_is_mixing(p, sublayer);
+  const double alpha = plan_option(p, AN_FIELD_residual) ? stream_scale(p) : 0;
+  const float *const out = is_post(p) ? parts.given : y;
+  double squares = 0, cosines = 0, count = 0;
+  for (size_t r = 0; r < rows; r++) {
+    if (!valid(s, r)) continue;
+    double xx = 0, yy = 0, xy = 0;
+    for (size_t i = r * d; i < (r + 1) * d; i++) {
+      const double branch = out[i] - alpha * x[i];
+      squares += branch * branch;
+      xx += (double)x[i] * x[i], yy += (double)y[i] * y[i], xy += (double)x[i] * y[i];
+    }
+    if (xx > 0 && yy > 0) cosines += xy / __builtin_sqrt(xx * yy);
+    count++;
+  }
+  if (count == 0) return;
+  probe[PROBE_branch_rms] = __builtin_sqrt(squares / (count * (double)d));
+  probe[PROBE_cosine] = cosines / count;
+
+  const size_t activation = (size_t)plan_option(p, AN_FIELD_activation);
+  double saturated = 0, all = 0;
+  if (!is_mixing) {
+    const ffn_saved f = ffn_saved_parts(parts.inner, p->d_ff, plan_option(p, AN_FIELD_gated), rows);
+    probe[PROBE_dead] = dead_share(s, f.hidden, hidden);
+    for (size_t r = 0; r < rows && saturates(activation); r++) {
+      activation_apply(hidden, f.activation_input + r * p->d_ff, p->d_ff, activation, 0, 0);
+      if (valid(s, r)) count_saturated(&saturated, &all, hidden, p->d_ff, activation == AN_ACT_sigmoid);
+    }
+  }
+  if (all == 0 && p->norms && plan_option(p, AN_FIELD_norm) == AN_NORM_dyt) {
+    const float *const normed = norms_input(p) ? x : parts.given;
+    const float *const dyt_alpha = packed_at(s, layer, norm_of(p, sublayer, 0).weight + 2);
+    for (size_t r = 0; r < rows; r++) {
+      norm_apply(row, NULL, NULL, normed + r * d, NULL, NULL, dyt_alpha, AN_NORM_dyt, 0, 0, 1, d);
+      if (valid(s, r)) count_saturated(&saturated, &all, row, d, 0);
+    }
+  }
+  if (all > 0) probe[PROBE_saturated] = saturated / all;
 }

@@ -14,7 +14,8 @@ enum {
   AN_TYPE_NORM,
   AN_TYPE_PLACEMENT,
   AN_TYPE_AFFINE,
-  AN_TYPE_INIT
+  AN_TYPE_INIT,
+  AN_TYPE_MIXING
 };
 
 static const struct {
@@ -27,7 +28,8 @@ static const struct {
              {"norm", AN_NORM_COUNT},
              {"placement", AN_PLACEMENT_COUNT},
              {"affine", AN_AFFINE_COUNT},
-             {"init", AN_INIT_COUNT}};
+             {"init", AN_INIT_COUNT},
+             {"mixing", AN_MIXING_COUNT}};
 
 #define AN_AUTO __builtin_nan("")
 
@@ -51,7 +53,9 @@ static const struct {
 };
 
 static const char *const affines[AN_AFFINE_COUNT] = {"none", "weight", "weight_bias"};
-static const char *const inits[AN_INIT_COUNT] = {"pytorch", "xavier_uniform", "xavier_normal", "normal"};
+static const char *const inits[AN_INIT_COUNT] = {"pytorch",         "xavier_uniform", "xavier_normal", "normal",
+                                                 "kaiming_uniform", "kaiming_normal", "gpt2",          "zero"};
+static const char *const mixings[AN_MIXING_COUNT] = {"none", "mean", "attention"};
 
 size_t an_field_count(void) { return AN_FIELD_COUNT; }
 const char *an_field_name(size_t f) { return f < AN_FIELD_COUNT ? fields[f].name : NULL; }
@@ -68,6 +72,7 @@ const char *an_field_help(size_t f) { return f < AN_FIELD_COUNT ? fields[f].help
 
 const char *an_affine_name(size_t affine) { return affine < AN_AFFINE_COUNT ? affines[affine] : NULL; }
 const char *an_init_name(size_t init) { return init < AN_INIT_COUNT ? inits[init] : NULL; }
+const char *an_mixing_name(size_t mixing) { return mixing < AN_MIXING_COUNT ? mixings[mixing] : NULL; }
 
 size_t an_placement_count(void) { return AN_PLACEMENT_COUNT; }
 const char *an_placement_name(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].name : NULL; }
@@ -91,6 +96,10 @@ static an_status check_field(size_t f, double value) {
   return AN_OK;
 }
 
+double config_additions(const double *config) {
+  return config[AN_FIELD_depth] * (config[AN_FIELD_mixing] == AN_MIXING_none ? 1 : 2);
+}
+
 /* x^(1/4) from correctly rounded roots: the same bits everywhere. */
 static double fourth_root(double x) { return __builtin_sqrt(__builtin_sqrt(x)); }
 
@@ -98,12 +107,17 @@ static double fourth_root(double x) { return __builtin_sqrt(__builtin_sqrt(x)); 
 static void resolve(double *out, const double *config) {
   memmove(out, config, AN_FIELD_COUNT * sizeof(double));
   const size_t activation = (size_t)out[AN_FIELD_activation], norm = (size_t)out[AN_FIELD_norm];
-  const double depth = out[AN_FIELD_depth];
+  const double additions = config_additions(config), d = out[AN_FIELD_d_model];
   double alpha = 1, beta = 1;
+  int final_norm = 0;
   switch ((int)out[AN_FIELD_placement]) {
-    case AN_PLACEMENT_deepnorm: alpha = fourth_root(depth), beta = 1 / fourth_root(4 * depth); break;
+    case AN_PLACEMENT_deepnorm: alpha = fourth_root(additions), beta = 1 / fourth_root(4 * additions); break;
     case AN_PLACEMENT_rezero: alpha = 0; break;
-    case AN_PLACEMENT_layer_scale: alpha = 1e-4; break;
+    case AN_PLACEMENT_layer_scale: alpha = 1e-4, final_norm = 1; break;
+    case AN_PLACEMENT_pre:
+    case AN_PLACEMENT_peri:
+    case AN_PLACEMENT_output:
+    case AN_PLACEMENT_lns: final_norm = 1; break;
   }
   const struct {
     int field;
@@ -116,6 +130,8 @@ static void resolve(double *out, const double *config) {
       {AN_FIELD_affine, (double)an_norm_default_affine(norm)},
       {AN_FIELD_alpha, alpha},
       {AN_FIELD_beta, beta},
+      {AN_FIELD_heads, (int)d % 64 == 0 ? d / 64 : 1},
+      {AN_FIELD_final_norm, final_norm},
   };
   for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
     if (is_auto(out[automatic[i].field])) out[automatic[i].field] = automatic[i].value;
@@ -137,6 +153,9 @@ static an_status check(const double *config, size_t *f) {
   if ((status = activation_check(activation, p0, p1))) return status;
   *f = AN_FIELD_groups;
   if (used[AN_FIELD_norm] == AN_NORM_group_norm && (int)used[AN_FIELD_d_model] % (int)used[AN_FIELD_groups] != 0)
+    return AN_INVALID_SHAPE;
+  *f = AN_FIELD_heads;
+  if (used[AN_FIELD_mixing] == AN_MIXING_attention && (int)used[AN_FIELD_d_model] % (int)used[AN_FIELD_heads] != 0)
     return AN_INVALID_SHAPE;
   return AN_OK;
 }

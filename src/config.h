@@ -18,6 +18,21 @@ enum {
   AN_PLACEMENT_COUNT
 };
 
-enum { AN_INIT_pytorch, AN_INIT_xavier_uniform, AN_INIT_xavier_normal, AN_INIT_normal, AN_INIT_COUNT };
+enum {
+  AN_INIT_pytorch,
+  AN_INIT_xavier_uniform,
+  AN_INIT_xavier_normal,
+  AN_INIT_normal,
+  AN_INIT_kaiming_uniform,
+  AN_INIT_kaiming_normal,
+  AN_INIT_gpt2,
+  AN_INIT_zero,
+  AN_INIT_COUNT
+};
+
+enum { AN_MIXING_none, AN_MIXING_mean, AN_MIXING_attention, AN_MIXING_COUNT };
+
+/* Residual additions of the whole stack: one a sublayer. */
+double config_additions(const double *config);
 
 #endif

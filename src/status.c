@@ -10,6 +10,7 @@ const char *an_status_name(int status) {
     case AN_INVALID_SHAPE: return "INVALID_SHAPE";
     case AN_SIZE_OVERFLOW: return "SIZE_OVERFLOW";
     case AN_WORKSPACE_TOO_SMALL: return "WORKSPACE_TOO_SMALL";
+    case AN_NOT_FINITE: return "NOT_FINITE";
     default: return "UNKNOWN_STATUS";
   }
 }

@@ -25,7 +25,7 @@ static double activation(const char *name) { return (double)find(name, an_activa
 static double norm(const char *name) { return (double)find(name, an_norm_count(), an_norm_name); }
 static double placement(const char *name) { return (double)find(name, an_placement_count(), an_placement_name); }
 static double affine(const char *name) { return (double)find(name, 3, an_affine_name); }
-static double init(const char *name) { return (double)find(name, 4, an_init_name); }
+static double init(const char *name) { return (double)find(name, 8, an_init_name); }
 
 static void set(double *config, const char *name, double value) { config[field(name)] = value; }
 static double get(const double *config, const char *name) { return config[field(name)]; }
@@ -57,12 +57,12 @@ static const float *value_of(const block *b, const char *name) {
 static void block_make(block *b, const double *config) {
   memcpy(b->config, config, an_field_count() * sizeof(double));
   CHECK(an_config_resolve(b->used, config) == AN_OK, "a valid configuration");
-  b->count = an_block_parameter_count(config);
-  b->packed = guarded_alloc(an_block_packed_bytes(config) / sizeof(float), 1);
+  b->count = an_module_parameter_count(config);
+  b->packed = guarded_alloc(an_module_packed_bytes(config) / sizeof(float), 1);
   for (size_t i = 0; i < b->count; i++) {
     size_t rows, cols;
-    const size_t axes = an_block_parameter_shape(config, i, &rows, &cols);
-    b->name[i] = an_block_parameter_name(config, i);
+    const size_t axes = an_module_parameter_shape(config, i, &rows, &cols);
+    b->name[i] = an_module_parameter_name(config, i);
     b->size[i] = rows * cols;
     b->value[i] = guarded_alloc(rows * cols, 0);
     for (size_t j = 0; j < rows * cols; j++) {
@@ -73,20 +73,23 @@ static void block_make(block *b, const double *config) {
                                : strstr(b->name[i], "running_v") ? 0.5 + test_uniform(&state)
                                                                  : 0.5 * z);
     }
-    CHECK(an_block_pack(b->packed, config, i, b->value[i]) == AN_OK, "pack %s", b->name[i]);
+    CHECK(an_module_pack(b->packed, NULL, config, i, b->value[i]) == AN_OK, "pack %s", b->name[i]);
   }
 }
 
 static void block_free(block *b) {
   for (size_t i = 0; i < b->count; i++) guarded_free(b->value[i], b->size[i], 0, b->name[i]);
-  guarded_free(b->packed, an_block_packed_bytes(b->config) / sizeof(float), 1, "packed block");
+  guarded_free(b->packed, an_module_packed_bytes(b->config) / sizeof(float), 1, "packed block");
 }
 
 /* Workspace of exactly the size that was told. */
 static void block_forward(const block *b, float *y, const float *x, int training, size_t batch, size_t length) {
-  const size_t bytes = an_block_workspace_bytes(b->config, batch, length);
-  float *workspace = guarded_alloc(bytes / sizeof(float), 3);
-  const an_status status = an_block_fwd(y, x, b->packed, workspace, bytes, b->config, training, batch, length);
+  const size_t bytes = an_module_workspace_bytes(b->config, training, batch, length);
+  const size_t kept = training ? an_module_saved_bytes(b->config, batch, length) / sizeof(float) : 0;
+  float *workspace = guarded_alloc(bytes / sizeof(float), 3), *saved = training ? guarded_alloc(kept, 1) : NULL;
+  const an_status status =
+      an_module_fwd(y, x, NULL, b->packed, saved, workspace, bytes, b->config, 0, batch, length);
+  if (saved) guarded_free(saved, kept, 1, "saved");
   CHECK(status == AN_OK, "forward: %s", an_status_name(status));
   guarded_free(workspace, bytes / sizeof(float), 3, "workspace");
 }
@@ -376,10 +379,10 @@ static void test_nan_row(void) {
 
 static void check_names(const double *config, const char *names) {
   char got[512] = "";
-  for (size_t i = 0; i < an_block_parameter_count(config); i++)
-    strcat(strcat(got, " "), an_block_parameter_name(config, i));
+  for (size_t i = 0; i < an_module_parameter_count(config); i++)
+    strcat(strcat(got, " "), an_module_parameter_name(config, i));
   CHECK(strcmp(got + 1, names) == 0, "\n got %s\nwant  %s", got, names);
-  CHECK(an_block_parameter_name(config, an_block_parameter_count(config)) == NULL, "beyond the list");
+  CHECK(an_module_parameter_name(config, an_module_parameter_count(config)) == NULL, "beyond the list");
 }
 
 static void test_parameter_lists(void) {
@@ -396,7 +399,7 @@ static void test_parameter_lists(void) {
   set(config, "affine", affine("none"));
   set(config, "norm", norm("batch_norm"));
   check_names(config, "gate up down norm_running_mean norm_running_var norm2_running_mean norm2_running_var");
-  CHECK(an_block_parameter_learned(config, 2) == 1 && an_block_parameter_learned(config, 3) == 0, "buffers");
+  CHECK(an_module_parameter_learned(config, 2) == 1 && an_module_parameter_learned(config, 3) == 0, "buffers");
   set(config, "norm", norm("none"));
   set(config, "affine", affine("weight_bias"));
   check_names(config, "gate up down");
@@ -408,21 +411,21 @@ static void test_parameter_lists(void) {
   check_names(config, "up down norm_weight norm_bias scale");
 
   size_t rows, cols;
-  CHECK(an_block_parameter_shape(config, 0, &rows, &cols) == 2 && rows == 20 && cols == 12, "up");
-  CHECK(an_block_parameter_shape(config, 1, &rows, &cols) == 2 && rows == 12 && cols == 20, "down");
-  CHECK(an_block_parameter_shape(config, 4, &rows, &cols) == 1 && rows == 1 && cols == 12, "scale");
-  CHECK(an_block_parameter_shape(config, 5, &rows, &cols) == 0, "beyond the list");
+  CHECK(an_module_parameter_shape(config, 0, &rows, &cols) == 2 && rows == 20 && cols == 12, "up");
+  CHECK(an_module_parameter_shape(config, 1, &rows, &cols) == 2 && rows == 12 && cols == 20, "down");
+  CHECK(an_module_parameter_shape(config, 4, &rows, &cols) == 1 && rows == 1 && cols == 12, "scale");
+  CHECK(an_module_parameter_shape(config, 5, &rows, &cols) == 0, "beyond the list");
 }
 
 /* Values of parameter `name`, which the caller frees; *n: how many. */
 static float *initial(const double *config, const char *name, uint32_t seed, size_t *n) {
-  for (size_t i = 0; i < an_block_parameter_count(config); i++) {
-    if (strcmp(an_block_parameter_name(config, i), name) != 0) continue;
+  for (size_t i = 0; i < an_module_parameter_count(config); i++) {
+    if (strcmp(an_module_parameter_name(config, i), name) != 0) continue;
     size_t rows, cols;
-    an_block_parameter_shape(config, i, &rows, &cols);
+    an_module_parameter_shape(config, i, &rows, &cols);
     *n = rows * cols;
     float *value = malloc(*n * sizeof(float));
-    CHECK(an_block_parameter_init(value, config, i, seed) == AN_OK, "init %s", name);
+    CHECK(an_module_parameter_init(value, config, i, seed) == AN_OK, "init %s", name);
     return value;
   }
   printf("no parameter %s\n", name);
@@ -514,7 +517,7 @@ static void test_cost(void) {
   an_config_default(config);
   set(config, "d_model", 768);
   set(config, "placement", placement("post"));
-  CHECK(an_block_cost(cost, config, 10) == AN_OK, "cost");
+  CHECK(an_module_cost(cost, config, 1, 10) == AN_OK, "cost");
   CHECK(cost[0] == 4718592 + 3072 + 768 + 2 * 768, "parameters: %.0f", cost[0]);
   CHECK(cost[1] == 10.0 * (2 * 4718592 + 3072 + 3072 + 768 + 7 * 768 + 768), "operations: %.0f", cost[1]);
   CHECK(cost[2] == 4 * (cost[0] + 2 * 10 * 768), "bytes: %.0f", cost[2]);
@@ -529,16 +532,16 @@ static void test_cost(void) {
   set(config, "bias", 0);
   set(config, "norm", norm("rms_norm"));
   set(config, "placement", placement("pre"));
-  an_block_cost(cost, config, 1);
+  an_module_cost(cost, config, 1, 1);
   CHECK(cost[0] == 135266304 + 4096, "Llama-2-7B: %.0f", cost[0]);
   CHECK(cost[1] == 2.0 * 135266304 + 2 * 11008 + 4 * 4096 + 4096, "Llama-2-7B: %.0f operations", cost[1]);
 
   /* Buffers are bytes, not parameters. */
   small(config, 10, 20);
   set(config, "norm", norm("batch_norm"));
-  an_block_cost(cost, config, 0);
+  an_module_cost(cost, config, 1, 0);
   CHECK(cost[0] == 400 + 20 + 10 + 20 && cost[1] == 0 && cost[2] == 4 * (cost[0] + 20), "batch_norm");
-  CHECK(an_block_cost(NULL, config, 1) == AN_NULL_POINTER, "NULL");
+  CHECK(an_module_cost(NULL, config, 1, 1) == AN_NULL_POINTER, "NULL");
 }
 
 /* ---- Sizes and errors ---- */
@@ -546,22 +549,22 @@ static void test_cost(void) {
 static void test_sizes(void) {
   double config[MAX_FIELDS];
   an_config_default(config);
-  CHECK(an_block_workspace_bytes(config, 0, 5) == 0, "no rows");
+  CHECK(an_module_workspace_bytes(config, 0, 0, 5) == 0, "no rows");
   size_t last = 0;
   for (size_t rows = 1; rows < 300; rows++) {
-    const size_t bytes = an_block_workspace_bytes(config, 1, rows);
+    const size_t bytes = an_module_workspace_bytes(config, 0, 1, rows);
     CHECK(bytes >= last, "workspace shrinks at %zu rows", rows);
     last = bytes;
   }
-  CHECK(an_block_workspace_bytes(config, 1000, 1000) == last, "bounded");
-  CHECK(an_block_workspace_bytes(config, SIZE_MAX, 2) == last, "bounded where the rows overflow");
+  CHECK(an_module_workspace_bytes(config, 0, 1000, 1000) == last, "bounded");
+  CHECK(an_module_workspace_bytes(config, 0, SIZE_MAX, 2) == 0, "the rows overflow");
   set(config, "norm", norm("batch_norm"));
-  CHECK(an_block_workspace_bytes(config, 1000, 1000) == last, "bounded for norms over all rows");
+  CHECK(an_module_workspace_bytes(config, 0, 1000, 1000) == last, "bounded with running statistics");
   CHECK(last < 1 << 20, "%zu bytes for d_model 768", last);
 
   /* Sections at multiples of 16 bytes: 8 x 8 + 3 x 8 panels, biases 8 and 4, norm 4 and 4. */
   small(config, 3, 7);
-  CHECK(an_block_packed_bytes(config) == (3 * 8 + 8 + 7 * 8 + 4 + 4 + 4) * sizeof(float), "packed bytes");
+  CHECK(an_module_packed_bytes(config) == (3 * 8 + 8 + 7 * 8 + 4 + 4 + 4) * sizeof(float), "packed bytes");
 }
 
 /* Everything of one axis comes back as it was packed; running statistics as forward has made them. */
@@ -578,9 +581,9 @@ static void test_unpack(void) {
   float value[8];
   for (size_t i = 0; i < b.count; i++) {
     size_t rows, cols;
-    const size_t axes = an_block_parameter_shape(config, i, &rows, &cols);
+    const size_t axes = an_module_parameter_shape(config, i, &rows, &cols);
     for (size_t j = 0; j < 8; j++) value[j] = 12345.678f;
-    const an_status status = an_block_unpack(value, config, i, b.packed);
+    const an_status status = an_module_unpack(value, config, i, b.packed);
     if (axes == 2) {
       CHECK(status == AN_INVALID_SHAPE && value[0] == 12345.678f, "%s is a matrix", b.name[i]);
       continue;
@@ -597,7 +600,7 @@ static void test_unpack(void) {
   for (size_t i = 0; i < b.count; i++) {
     const int is_mean = strcmp(b.name[i], "norm_running_mean") == 0,
               is_var = strcmp(b.name[i], "norm_running_var") == 0;
-    if (an_block_unpack(value, config, i, b.packed) || !(is_mean || is_var)) continue;
+    if (an_module_unpack(value, config, i, b.packed) || !(is_mean || is_var)) continue;
     for (size_t c = 0; c < D; c++) {
       double mean = 0, square = 0;
       for (size_t r = 0; r < ROWS; r++) mean += x[r * D + c] / (double)ROWS;
@@ -606,11 +609,11 @@ static void test_unpack(void) {
       CHECK(fabs(value[c] - want) <= 1e-6 * (1 + fabs(want)), "%s[%zu]: %g, not %g", b.name[i], c, value[c], want);
     }
   }
-  CHECK(an_block_unpack(NULL, config, 1, b.packed) == AN_NULL_POINTER, "value");
-  CHECK(an_block_unpack(value, config, 1, NULL) == AN_NULL_POINTER, "packed");
-  CHECK(an_block_unpack(value, NULL, 1, b.packed) == AN_NULL_POINTER, "config");
-  CHECK(an_block_unpack(value, bad, 1, b.packed) == AN_INVALID_VALUE, "bad config");
-  CHECK(an_block_unpack(value, config, b.count, b.packed) == AN_UNKNOWN_OP, "parameter");
+  CHECK(an_module_unpack(NULL, config, 1, b.packed) == AN_NULL_POINTER, "value");
+  CHECK(an_module_unpack(value, config, 1, NULL) == AN_NULL_POINTER, "packed");
+  CHECK(an_module_unpack(value, NULL, 1, b.packed) == AN_NULL_POINTER, "config");
+  CHECK(an_module_unpack(value, bad, 1, b.packed) == AN_INVALID_VALUE, "bad config");
+  CHECK(an_module_unpack(value, config, b.count, b.packed) == AN_UNKNOWN_OP, "parameter");
   block_free(&b);
 }
 
@@ -621,27 +624,27 @@ static void test_block_errors(void) {
   set(bad, "d_model", 0);
   block b;
   block_make(&b, config);
-  float x[8] = {0}, y[8], *w = guarded_alloc(an_block_workspace_bytes(config, 1, 2) / sizeof(float), 0);
-  const size_t bytes = an_block_workspace_bytes(config, 1, 2);
-  CHECK(an_block_fwd(y, x, b.packed, w, bytes, NULL, 0, 1, 2) == AN_NULL_POINTER, "config");
-  CHECK(an_block_fwd(y, x, b.packed, w, bytes, bad, 0, 1, 2) == AN_INVALID_VALUE, "bad config");
-  CHECK(an_block_fwd(NULL, x, b.packed, w, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "y");
-  CHECK(an_block_fwd(y, NULL, b.packed, w, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "x");
-  CHECK(an_block_fwd(y, x, NULL, w, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "packed");
-  CHECK(an_block_fwd(y, x, b.packed, NULL, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "workspace");
-  CHECK(an_block_fwd(y, x, b.packed, w, bytes - 1, config, 0, 1, 2) == AN_WORKSPACE_TOO_SMALL, "workspace size");
-  CHECK(an_block_fwd(y, x, b.packed, w, bytes, config, 0, SIZE_MAX, 2) == AN_SIZE_OVERFLOW, "batch * length");
-  CHECK(an_block_fwd(y, x, b.packed, w, bytes, config, 0, SIZE_MAX / 8, 1) == AN_SIZE_OVERFLOW, "elements");
-  CHECK(an_block_fwd(NULL, NULL, NULL, NULL, 0, config, 0, 0, 2) == AN_OK, "no rows");
-  CHECK(an_block_pack(NULL, config, 0, x) == AN_NULL_POINTER, "packed");
-  CHECK(an_block_pack(b.packed, config, 0, NULL) == AN_NULL_POINTER, "value");
-  CHECK(an_block_pack(b.packed, config, 6, x) == AN_UNKNOWN_OP, "parameter");
-  CHECK(an_block_pack(b.packed, bad, 0, x) == AN_INVALID_VALUE, "config");
-  CHECK(an_block_parameter_init(x, config, 6, 0) == AN_UNKNOWN_OP, "parameter");
-  CHECK(an_block_parameter_init(NULL, config, 0, 0) == AN_NULL_POINTER, "value");
-  CHECK(an_block_parameter_count(bad) == 0 && an_block_packed_bytes(bad) == 0, "bad config");
-  CHECK(an_block_workspace_bytes(bad, 1, 1) == 0 && an_block_parameter_name(bad, 0) == NULL, "bad config");
-  CHECK(an_block_parameter_count(NULL) == 0, "NULL config");
+  float x[8] = {0}, y[8], *w = guarded_alloc(an_module_workspace_bytes(config, 0, 1, 2) / sizeof(float), 0);
+  const size_t bytes = an_module_workspace_bytes(config, 0, 1, 2);
+  CHECK(an_module_fwd(y, x, NULL, b.packed, NULL, w, bytes, NULL, 0, 1, 2) == AN_NULL_POINTER, "config");
+  CHECK(an_module_fwd(y, x, NULL, b.packed, NULL, w, bytes, bad, 0, 1, 2) == AN_INVALID_VALUE, "bad config");
+  CHECK(an_module_fwd(NULL, x, NULL, b.packed, NULL, w, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "y");
+  CHECK(an_module_fwd(y, NULL, NULL, b.packed, NULL, w, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "x");
+  CHECK(an_module_fwd(y, x, NULL, NULL, NULL, w, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "packed");
+  CHECK(an_module_fwd(y, x, NULL, b.packed, NULL, NULL, bytes, config, 0, 1, 2) == AN_NULL_POINTER, "workspace");
+  CHECK(an_module_fwd(y, x, NULL, b.packed, NULL, w, bytes - 1, config, 0, 1, 2) == AN_WORKSPACE_TOO_SMALL, "workspace size");
+  CHECK(an_module_fwd(y, x, NULL, b.packed, NULL, w, bytes, config, 0, SIZE_MAX, 2) == AN_SIZE_OVERFLOW, "batch * length");
+  CHECK(an_module_fwd(y, x, NULL, b.packed, NULL, w, bytes, config, 0, SIZE_MAX / 8, 1) == AN_SIZE_OVERFLOW, "elements");
+  CHECK(an_module_fwd(NULL, NULL, NULL, NULL, NULL, NULL, 0, config, 0, 0, 2) == AN_OK, "no rows");
+  CHECK(an_module_pack(NULL, NULL, config, 0, x) == AN_NULL_POINTER, "packed");
+  CHECK(an_module_pack(b.packed, NULL, config, 0, NULL) == AN_NULL_POINTER, "value");
+  CHECK(an_module_pack(b.packed, NULL, config, 6, x) == AN_UNKNOWN_OP, "parameter");
+  CHECK(an_module_pack(b.packed, NULL, bad, 0, x) == AN_INVALID_VALUE, "config");
+  CHECK(an_module_parameter_init(x, config, 6, 0) == AN_UNKNOWN_OP, "parameter");
+  CHECK(an_module_parameter_init(NULL, config, 0, 0) == AN_NULL_POINTER, "value");
+  CHECK(an_module_parameter_count(bad) == 0 && an_module_packed_bytes(bad) == 0, "bad config");
+  CHECK(an_module_workspace_bytes(bad, 0, 1, 1) == 0 && an_module_parameter_name(bad, 0) == NULL, "bad config");
+  CHECK(an_module_parameter_count(NULL) == 0, "NULL config");
   guarded_free(w, bytes / sizeof(float), 0, "workspace");
   block_free(&b);
 }
@@ -703,9 +706,9 @@ static void test_config(void) {
   float plain[12], scaled[12];
   double with_beta[MAX_FIELDS];
   small(with_beta, 3, 4);
-  an_block_parameter_init(plain, with_beta, 0, 7);
+  an_module_parameter_init(plain, with_beta, 0, 7);
   set(with_beta, "beta", -4);
-  an_block_parameter_init(scaled, with_beta, 0, 7);
+  an_module_parameter_init(scaled, with_beta, 0, 7);
   for (size_t i = 0; i < 12; i++) CHECK(scaled[i] == -4 * plain[i] && plain[i] != 0, "beta in pre, at %zu", i);
   /* DeepNorm for a stack of single FFN blocks: alpha = S^(1/4), beta = (4 S)^(-1/4). */
   set(config, "placement", placement("deepnorm"));

@@ -222,21 +222,21 @@ static extra configure(double *config, char **tokens, size_t n) {
 static void block(char **tokens, size_t token_count) {
   double *config = alloc(an_field_count() * sizeof *config);
   const extra e = configure(config, tokens, token_count);
-  float *weights = alloc(an_block_packed_bytes(config));
-  for (size_t p = 0; p < an_block_parameter_count(config); p++) {
+  float *weights = alloc(an_module_packed_bytes(config));
+  for (size_t p = 0; p < an_module_parameter_count(config); p++) {
     size_t rows, cols;
-    const size_t axes = an_block_parameter_shape(config, p, &rows, &cols);
+    const size_t axes = an_module_parameter_shape(config, p, &rows, &cols);
     float *value = alloc(rows * cols * sizeof *value);
     fill(value, rows * cols, axes == 2 ? "small" : "unit");
-    succeed(an_block_pack(weights, config, p, value), "an_block_pack");
+    succeed(an_module_pack(weights, NULL, config, p, value), "an_module_pack");
   }
   const size_t n = e.batch * e.length * (size_t)config[field_index("d_model")];
   float *x = alloc(n * sizeof *x), *y = alloc(n * sizeof *y);
   fill(x, n, "plain");
-  const size_t bytes = an_block_workspace_bytes(config, e.batch, e.length);
-  void *workspace = alloc(bytes);
   for (int mode = e.training; mode >= 0; mode--) {
-    succeed(an_block_fwd(y, x, weights, workspace, bytes, config, mode, e.batch, e.length), "an_block_fwd");
+    const size_t bytes = an_module_workspace_bytes(config, mode, e.batch, e.length);
+    void *workspace = alloc(bytes), *saved = mode ? alloc(an_module_saved_bytes(config, e.batch, e.length)) : NULL;
+    succeed(an_module_fwd(y, x, NULL, weights, saved, workspace, bytes, config, 0, e.batch, e.length), "an_module_fwd");
     count(y, n);
   }
 }
@@ -244,11 +244,11 @@ static void block(char **tokens, size_t token_count) {
 static void init(char **tokens, size_t token_count) {
   double *config = alloc(an_field_count() * sizeof *config);
   configure(config, tokens, token_count);
-  for (size_t p = 0; p < an_block_parameter_count(config); p++) {
+  for (size_t p = 0; p < an_module_parameter_count(config); p++) {
     size_t rows, cols;
-    an_block_parameter_shape(config, p, &rows, &cols);
+    an_module_parameter_shape(config, p, &rows, &cols);
     float *value = alloc(rows * cols * sizeof *value);
-    succeed(an_block_parameter_init(value, config, p, 7), "an_block_parameter_init");
+    succeed(an_module_parameter_init(value, config, p, 7), "an_module_parameter_init");
     count(value, rows * cols);
   }
 }
