@@ -117,7 +117,8 @@ AN_API an_status an_glu_fwd(float *y, const float *gate, const float *up, size_t
 
 /* dx[i] = dy[i] * activation'(x[i]).
  * dx, x, dy: n elements. dx may equal x or dy.
- * At a kink the derivative is that from below: relu'(0) = 0, leaky_relu'(0) = slope. At infinity it is the limit.
+ * At a kink the derivative is PyTorch's: that from below at 0 (relu 0, leaky_relu its slope, elu alpha, selu alpha * gamma,
+ *   celu 1); hard_sigmoid's is 0 at both of its kinks, hard_swish's 0 at -3 and 1 at 3. At infinity it is the limit.
  * Bound of the derivative: 1e-6 absolute plus 4 ULP, finite wherever the true value is; dx one rounding more.
  * Errors: as an_activation_fwd.
  */

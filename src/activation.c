@@ -78,6 +78,45 @@ void activation_apply_gated(float *y, const float *gate, const float *up, size_t
   }
 }
 
+static void gradient_of_vectors(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
+                                double p1) {
+  switch (activation) {
+#define AN_ACTIVATION(id, ...)                           \
+  case AN_ACT_##id:                                      \
+    map_gradient(dx, x, dy, n, act_##id##_grad, p0, p1); \
+    break;
+#include "activation/list.def"
+#undef AN_ACTIVATION
+  }
+}
+
+void activation_gradient(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
+                         double p1) {
+  const size_t tail = n % AN_LANES, whole = n - tail;
+  gradient_of_vectors(dx, x, dy, whole, activation, p0, p1);
+  if (tail == 0) return;
+  float padded[2][AN_LANES];
+  vf_store(padded[0], vf_load_tail(x + whole, tail, 0.0f));
+  vf_store(padded[1], vf_load_tail(dy + whole, tail, 0.0f));
+  gradient_of_vectors(padded[0], padded[0], padded[1], AN_LANES, activation, p0, p1);
+  memcpy(dx + whole, padded[0], tail * sizeof(float));
+}
+
+/* In pieces that stay in cache, from what is there: no third copy of every activation. The gate identity is a product.
+ * dup is written when up has been read, dgate last: they may lie on any of the inputs. */
+void activation_gradient_gated(float *dgate, float *dup, const float *gate, const float *up, const float *dy, size_t n,
+                               size_t activation, double p0, double p1) {
+  enum { PIECE = 256 };
+  float piece[PIECE];
+  for (size_t i = 0; i < n; i += PIECE) {
+    const size_t m = n - i < PIECE ? n - i : PIECE;
+    activation_gradient(piece, gate + i, dy + i, m, activation, p0, p1);
+    activation_apply_gated(piece, piece, up + i, m, AN_ACT_identity, 0, 0);
+    activation_apply_gated(dup + i, gate + i, dy + i, m, activation, p0, p1);
+    memcpy(dgate + i, piece, m * sizeof(float));
+  }
+}
+
 an_status an_activation_fwd(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
   const an_status status = activation_check(activation, p0, p1);
   if (status) return status;
@@ -95,5 +134,27 @@ an_status an_glu_fwd(float *y, const float *gate, const float *up, size_t n, siz
   if (n == 0) return AN_OK;
   if (!y || !gate || !up) return AN_NULL_POINTER;
   activation_apply_gated(y, gate, up, n, activation, p0, p1);
+  return AN_OK;
+}
+
+an_status an_activation_bwd(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
+                            double p1) {
+  const an_status status = activation_check(activation, p0, p1);
+  if (status) return status;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
+  if (n == 0) return AN_OK;
+  if (!dx || !x || !dy) return AN_NULL_POINTER;
+  activation_gradient(dx, x, dy, n, activation, p0, p1);
+  return AN_OK;
+}
+
+an_status an_glu_bwd(float *dgate, float *dup, const float *gate, const float *up, const float *dy, size_t n,
+                     size_t activation, double p0, double p1) {
+  const an_status status = activation_check(activation, p0, p1);
+  if (status) return status;
+  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
+  if (n == 0) return AN_OK;
+  if (!dgate || !dup || !gate || !up || !dy) return AN_NULL_POINTER;
+  activation_gradient_gated(dgate, dup, gate, up, dy, n, activation, p0, p1);
   return AN_OK;
 }

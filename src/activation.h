@@ -20,4 +20,9 @@ void activation_apply(float *y, const float *x, size_t n, size_t activation, dou
 void activation_apply_gated(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0,
                             double p1);
 
+/* As an_activation_bwd and an_glu_bwd. */
+void activation_gradient(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0, double p1);
+void activation_gradient_gated(float *dgate, float *dup, const float *gate, const float *up, const float *dy, size_t n,
+                               size_t activation, double p0, double p1);
+
 #endif

@@ -26,6 +26,12 @@ AN_INLINE void map_gated(float *y, const float *gate, const float *up, size_t n,
                   vf_mul(op(vf_load_tail(gate + i, n - i, 0.0f), p0, p1), vf_load_tail(up + i, n - i, 0.0f)));
 }
 
+/* dx[i] = dy[i] * op(x[i]), n being a multiple of AN_LANES: the caller pads a tail, once for all of its ops. dx may
+ * equal x or dy. */
+AN_INLINE void map_gradient(float *dx, const float *x, const float *dy, size_t n, map_op op, double p0, double p1) {
+  for (size_t i = 0; i < n; i += AN_LANES) vf_store(dx + i, vf_mul(vf_load(dy + i), op(vf_load(x + i), p0, p1)));
+}
+
 /* ---- Row reductions ---- */
 
 /* Adds a vector's terms to the running sums *a and *b. p is the op's parameter. */

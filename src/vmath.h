@@ -204,4 +204,19 @@ AN_INLINE vf vm_sigmoid_slope(vf x) {
 /* tanh'(x) = 1 - tanh^2 x = 4 sigmoid'(2x) <= 3.7 ULP everywhere */
 AN_INLINE vf vm_sech2(vf x) { return vf_mul(vf_set(4.0f), vm_sigmoid_slope(vf_add(x, x))); }
 
+/* d/dx of x sigmoid(v(x)) = sigmoid(v) + w sigmoid'(v), w = x v', |v| and |w| finite. */
+AN_INLINE vf vm_gate_slope(vf v, vf w) {
+  const vf one = vf_set(1.0f), e = vm_exp(vf_neg(vf_abs(v))), r = vf_div(one, vf_add(e, one));
+  const vf value = vf_select(vf_lt(v, vf_set(0.0f)), e, one); /* over 1 + e */
+  return vf_mul(vf_madd(vf_mul(w, e), r, value), r);
+}
+/* d/dv of v sigmoid(v); from 104 on it is 1, up to -104 it is 0. */
+AN_INLINE vf vm_silu_slope(vf v) {
+  v = vf_min(vf_max(v, vf_set(-104.0f)), vf_set(104.0f));
+  return vm_gate_slope(v, v);
+}
+
+/* y, but NaN where x is NaN */
+AN_INLINE vf vm_unless_nan(vf x, vf y) { return vf_select(vf_eq(x, x), y, x); }
+
 #endif

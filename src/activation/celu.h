@@ -16,3 +16,14 @@ AN_INLINE vf act_celu(vf x, double p0, double p1) {
   y = vf_select(vf_eq(x, infinite), p0 > 0 ? vf_neg(alpha) : infinite, y);
   return vf_select(vf_lt(x, zero), y, x);
 }
+/* celu'(x) = 1 for x > 0, e^(x/alpha) up to 0, which has no bound for a negative alpha. */
+AN_INLINE vf act_celu_grad(vf x, double p0, double p1) {
+  (void)p1;
+  const double limit = (p0 > 0 ? 110 : 89) * __builtin_fabs(p0), largest = 0x1.fffffep127;
+  const vf lowest = vf_set((float)(limit < largest ? -limit : -largest)), infinite = vf_set(-__builtin_inff());
+  const vf zero = vf_set(0.0f), one = vf_set(1.0f);
+  const vm_reduced e = vm_reduce_scaled(vf_max(vf_min(x, zero), lowest), 1 / p0);
+  const vf below = vm_scale(vf_add(vm_expm1_reduced(e.r), one), e.n);
+  const vf y = vf_select(vf_eq(x, infinite), p0 > 0 ? zero : vf_neg(infinite), below);
+  return vf_select(vf_gt(x, zero), one, y);
+}

@@ -13,3 +13,11 @@ AN_INLINE vf act_gelu_tanh(vf x, double p0, double p1) {
   const vm_sigmoid_parts s = vm_sigmoid_split(e);
   return vf_mul(vf_div(x, s.denominator), s.inverse);
 }
+/* gelu_tanh'(x) = sigmoid(v) + x v' sigmoid'(v), v = 2u. At 11 it is 1, at -11 it is 0. */
+AN_INLINE vf act_gelu_tanh_grad(vf x, double p0, double p1) {
+  (void)p0, (void)p1;
+  x = vf_min(vf_max(x, vf_set(-11.0f)), vf_set(11.0f));
+  /* 2 sqrt(2/pi), and that times 0.044715 */
+  const vf a = vf_set(0x1.988454p+0f), b = vf_mul(vf_mul(x, x), vf_set(0x1.2444f2p-4f));
+  return vm_gate_slope(vf_mul(x, vf_add(a, b)), vf_mul(x, vf_madd(b, vf_set(3.0f), a)));
+}

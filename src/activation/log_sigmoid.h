@@ -4,3 +4,8 @@ AN_INLINE vf act_log_sigmoid(vf x, double p0, double p1) {
   const vm_reduced e = vm_reduce(vf_max(vf_neg(vf_abs(x)), vf_set(-110.0f)), vf_set(0.0f));
   return vf_sub(vf_min(x, vf_set(-0.0f)), vm_log1p_exp(e));
 }
+/* log_sigmoid'(x) = sigmoid(-x). */
+AN_INLINE vf act_log_sigmoid_grad(vf x, double p0, double p1) {
+  (void)p0, (void)p1;
+  return vm_sigmoid(vf_neg(x));
+}

@@ -16,3 +16,12 @@ AN_INLINE vf act_mish(vf x, double p0, double p1) {
   const vf n_below = vf_select(negative, vi_float_bits(parts.n), vi_float_bits(vi_set(254)));
   return vm_copysign(vm_scale(vf_madd(v, g, x), vf_bits(n_below)), x); /* -0 + 0 lost its sign */
 }
+/* mish'(x) = t + x (1 - t^2) sigmoid(x), t = tanh(log(1 + e^x)) = n / (n + 2): (n + 4 x e (e + 1) / (n + 2)) / (n + 2).
+ * From 20 on it is 1, up to -104 it is 0. */
+AN_INLINE vf act_mish_grad(vf x, double p0, double p1) {
+  (void)p0, (void)p1;
+  x = vf_min(vf_max(x, vf_set(-104.0f)), vf_set(20.0f));
+  const vf e = vm_exp(x), n = vf_mul(e, vf_add(e, vf_set(2.0f)));
+  const vf r = vf_div(vf_set(1.0f), vf_add(n, vf_set(2.0f)));
+  return vf_mul(vf_madd(vf_mul(vf_mul(x, vf_set(4.0f)), vf_madd(e, e, e)), r, n), r);
+}

@@ -3,3 +3,8 @@ AN_INLINE vf act_relu(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   return vf_max(x, vf_set(0.0f));
 }
+/* relu'(x) = 1 for x > 0, else 0. */
+AN_INLINE vf act_relu_grad(vf x, double p0, double p1) {
+  (void)p0, (void)p1;
+  return vm_unless_nan(x, vf_select(vf_gt(x, vf_set(0.0f)), vf_set(1.0f), vf_set(0.0f)));
+}

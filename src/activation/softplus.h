@@ -16,3 +16,8 @@ AN_INLINE vf act_softplus(vf x, double p0, double p1) {
   const vf tail = vm_log1p_exp_scaled(e, power, factor);
   return vf_add(ramp, vf_select(vf_eq(a, vf_set(-__builtin_inff())), vf_set(0.0f), tail));
 }
+/* softplus'(x) = sigmoid(beta x). */
+AN_INLINE vf act_softplus_grad(vf x, double p0, double p1) {
+  (void)p1;
+  return vm_sigmoid(vf_mul(x, vf_set((float)p0)));
+}

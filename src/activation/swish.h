@@ -23,3 +23,10 @@ AN_INLINE vf act_swish(vf x, double p0, double p1) {
   const vf y = vf_mul(vf_mul(vf_mul(vf_div(numerator, denominator), inverse), inverse), inverse);
   return vi_float_bits(vi_xor(vf_bits(y), flip));
 }
+/* swish'(x) = silu'(beta x). With beta 0 it is 1/2, at infinity too; no other beta becomes 0 by rounding. */
+AN_INLINE vf act_swish_grad(vf x, double p0, double p1) {
+  (void)p1;
+  const float nearest = (float)p0, tiny = p0 > 0 ? 0x1p-149f : -0x1p-149f;
+  if (p0 == 0) x = vf_min(vf_max(x, vf_set(-1.0f)), vf_set(1.0f));
+  return vm_silu_slope(vf_mul(x, vf_set(p0 != 0 && nearest == 0 ? tiny : nearest)));
+}
