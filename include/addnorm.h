@@ -294,12 +294,13 @@ AN_API an_status an_linear_pack(float *packed, const float *weight, int layout, 
 AN_API an_status an_linear_fwd(float *y, const float *x, const float *packed, const float *bias, size_t activation,
                                double p0, double p1, size_t rows, size_t in, size_t out);
 
-/* Bytes of workspace of an_linear_bwd: bounded, however many rows there are. 0 if that overflows size_t. */
+/* Bytes of workspace of an_linear_bwd: less than 1.2 MB, whatever the sizes. No rows need none; 0 also where
+ * an_linear_bwd says AN_SIZE_OVERFLOW. */
 AN_API size_t an_linear_bwd_workspace_bytes(size_t rows, size_t in, size_t out);
 
 /* Gradients of y = x W^T + b: dx = dy W, dweight += dy^T x (in `layout`), dbias += sum over rows of dy.
  * dx, x (rows, in), dy (rows, out). packed_bwd: the weight as an_linear_pack(packed_bwd, weight, the other layout, out,
- *   in) gives it; NULL if dx is. dx must not overlap the rest. workspace: for dweight.
+ *   in) gives it; NULL if dx is. dx must not overlap the rest. workspace: for dweight, NULL without it.
  * Bounds: dx as an_linear_fwd with out for in; dweight: with rows for in; dbias: (rows / 32 + 34) * 2^-24 * sum |dy|.
  * Errors: AN_UNKNOWN_FLAG for the layout; AN_WORKSPACE_TOO_SMALL.
  */

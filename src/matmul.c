@@ -17,6 +17,7 @@
 
 #include "activation.h"
 #include "simd.h"
+#include "tensor.h"
 
 /* The largest tile, COLUMNS wide unless it has one or two rows. */
 #if defined(AN_SCALAR)
@@ -30,7 +31,8 @@ enum { ROWS = 5, COLUMNS = 8 };
 enum {
   PANEL_VECTORS = MATMUL_PANEL / AN_LANES,
   BLOCK_K = 3 * MATMUL_SUM, /* a panel's part, 24 KB, stays in the first-level cache while the rows pass by */
-  BLOCK_COLUMNS = 256       /* activated while they are in cache */
+  BLOCK_COLUMNS = 256,      /* activated while they are in cache */
+  GRADIENT_COLUMNS = 1024   /* panels of 1 MB; the other factor is transposed once more for each such block */
 };
 
 /* A tile of r rows and v vectors of columns, both constant at every call: the loops over them unroll. With `accumulate`
@@ -141,6 +143,81 @@ void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, si
   } while (k < in);
 }
 
+void matmul_rows(float *y, const float *x, const float *w, const float *bias, int accumulate, size_t rows, size_t in,
+                 size_t out) {
+  for (size_t m = 0, r; m < rows; m += r) {
+    r = matmul_part(rows - m, MATMUL_ROWS);
+    matmul(y + m * out, out, x + m * in, in, w, in * MATMUL_PANEL, bias, accumulate, r, in, out);
+  }
+}
+
+/* ---- Packing ---- */
+
+/* n rows of `columns` elements: strides tell what is packed and what is transposed. With 8 columns, a constant at the
+ * call, 8 streams are read or written side by side. */
+AN_INLINE void strip(float *restrict y, size_t y_row, size_t y_column, const float *restrict x, size_t x_row,
+                     size_t x_column, size_t n, size_t columns) {
+  for (size_t k = 0; k < n; k++)
+    for (size_t j = 0; j < columns; j++) y[k * y_row + j * y_column] = x[k * x_row + j * x_column];
+}
+
+size_t matmul_packed_size(size_t in, size_t out) {
+  return size_times(size_plus(out, MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL, in);
+}
+
+void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out) {
+  for (size_t n = 0; n < out; n += MATMUL_PANEL, packed += in * MATMUL_PANEL) {
+    const float *const columns = w + n * column_stride;
+    if (out - n < MATMUL_PANEL) {
+      memset(packed, 0, in * MATMUL_PANEL * sizeof(float));
+      strip(packed, MATMUL_PANEL, 1, columns, row_stride, column_stride, in, out - n);
+    } else if (column_stride == 1) {
+      strip(packed, MATMUL_PANEL, 1, columns, row_stride, 1, in, MATMUL_PANEL);
+    } else {
+      strip(packed, MATMUL_PANEL, 1, columns, row_stride, column_stride, in, MATMUL_PANEL);
+    }
+  }
+}
+
+/* ---- Gradients ---- */
+
+/* Panels of b, and the rows of a^T that meet them. */
+size_t matmul_transposed_size(size_t m, size_t n, size_t k) {
+  k = at_most(k, MATMUL_SUM);
+  return matmul_packed_size(k, at_most(n, GRADIENT_COLUMNS)) + at_most(m, MATMUL_ROWS) * k;
+}
+
+static void transpose(float *y, const float *x, size_t ldx, size_t rows, size_t columns) {
+  size_t j = 0;
+  for (; j + 8 <= columns; j += 8) strip(y + j * rows, 1, rows, x + j, ldx, 1, rows, 8);
+  strip(y + j * rows, 1, rows, x + j, ldx, 1, rows, columns - j);
+}
+
+void matmul_transposed(float *y, size_t ldy, const float *a, size_t lda, const float *b, size_t ldb, size_t m, size_t n,
+                       size_t k, float *workspace) {
+  for (size_t k0 = 0, depth; k0 < k; k0 += depth) {
+    depth = at_most(k - k0, MATMUL_SUM);
+    for (size_t n0 = 0, columns; n0 < n; n0 += columns) {
+      columns = at_most(n - n0, GRADIENT_COLUMNS);
+      float *const transposed = workspace + matmul_packed_size(depth, columns);
+      matmul_pack(workspace, b + k0 * ldb + n0, ldb, 1, depth, columns);
+      for (size_t m0 = 0, r; m0 < m; m0 += r) {
+        r = matmul_part(m - m0, MATMUL_ROWS);
+        transpose(transposed, a + k0 * lda + m0, lda, depth, r);
+        matmul(y + m0 * ldy + n0, ldy, transposed, depth, workspace, depth * MATMUL_PANEL, NULL, 1, r, depth, columns);
+      }
+    }
+  }
+}
+
+void matmul_gradients(float *dweight, float *dbias, const float *x, const float *dy, size_t rows, size_t in, size_t out,
+                      float *workspace) {
+  if (dweight) matmul_transposed(dweight, in, dy, out, x, in, out, in, rows, workspace);
+  if (dbias) sum_columns(dbias, dy, out, rows, out);
+}
+
+/* ---- The linear layer ---- */
+
 int matmul_overflows(size_t a, size_t b) {
   size_t bytes;
   return __builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, sizeof(float), &bytes);
@@ -159,21 +236,20 @@ an_status an_linear_pack(float *packed, const float *weight, int layout, size_t 
   if (!an_linear_packed_bytes(in, out)) return AN_SIZE_OVERFLOW;
   if (in == 0 || out == 0) return AN_OK;
   if (!packed || !weight) return AN_NULL_POINTER;
-  const size_t column = layout == AN_OUT_IN ? in : 1, row = layout == AN_OUT_IN ? 1 : out;
-  for (size_t n = 0; n < out; n += MATMUL_PANEL) {
-    const size_t columns = out - n < MATMUL_PANEL ? out - n : MATMUL_PANEL;
-    for (size_t k = 0; k < in; k++)
-      for (size_t j = 0; j < MATMUL_PANEL; j++) *packed++ = j < columns ? weight[(n + j) * column + k * row] : 0.0f;
-  }
+  matmul_pack(packed, weight, layout == AN_OUT_IN ? 1 : out, layout == AN_OUT_IN ? in : 1, in, out);
   return AN_OK;
+}
+
+static int linear_overflows(size_t rows, size_t in, size_t out) {
+  return matmul_overflows(rows, in) || matmul_overflows(rows, out) || !an_linear_packed_bytes(in, out) ||
+         !an_linear_packed_bytes(out, in);
 }
 
 an_status an_linear_fwd(float *y, const float *x, const float *packed, const float *bias, size_t activation, double p0,
                         double p1, size_t rows, size_t in, size_t out) {
   const an_status status = activation_check(activation, p0, p1);
   if (status) return status;
-  if (matmul_overflows(rows, in) || matmul_overflows(rows, out) || !an_linear_packed_bytes(in, out))
-    return AN_SIZE_OVERFLOW;
+  if (linear_overflows(rows, in, out)) return AN_SIZE_OVERFLOW;
   if (rows == 0 || out == 0) return AN_OK;
   if (!y || (in > 0 && (!x || !packed))) return AN_NULL_POINTER;
   if (in == 0) x = packed = y; /* pointers to add 0 to; nothing is read */
@@ -188,6 +264,37 @@ an_status an_linear_fwd(float *y, const float *x, const float *packed, const flo
       if (activation == AN_ACT_identity) continue;
       for (size_t i = 0; i < r; i++) activation_apply(block + i * out, block + i * out, columns, activation, p0, p1);
     }
+  }
+  return AN_OK;
+}
+
+size_t an_linear_bwd_workspace_bytes(size_t rows, size_t in, size_t out) {
+  if (linear_overflows(rows, in, out)) return 0;
+  const size_t out_in = matmul_transposed_size(out, in, rows), in_out = matmul_transposed_size(in, out, rows);
+  return (out_in > in_out ? out_in : in_out) * sizeof(float);
+}
+
+an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,
+                        const float *packed_bwd, void *workspace, size_t workspace_bytes, int layout, size_t rows,
+                        size_t in, size_t out) {
+  if (layout != AN_OUT_IN && layout != AN_IN_OUT) return AN_UNKNOWN_FLAG;
+  if (linear_overflows(rows, in, out)) return AN_SIZE_OVERFLOW;
+  if (rows == 0) return AN_OK;
+  if (in == 0) dx = NULL;
+  if (in == 0 || out == 0) dweight = NULL;
+  if (out == 0) {
+    dbias = NULL;
+    if (dx) dy = packed_bwd = dx; /* pointers to add 0 to; nothing is read */
+  }
+  if ((dx && !packed_bwd) || (dweight && (!x || !workspace)) || ((dx || dweight || dbias) && !dy))
+    return AN_NULL_POINTER;
+  if (dweight && workspace_bytes < an_linear_bwd_workspace_bytes(rows, in, out)) return AN_WORKSPACE_TOO_SMALL;
+  if (dx) matmul_rows(dx, dy, packed_bwd, NULL, 0, rows, out, in);
+  if (layout == AN_OUT_IN) {
+    matmul_gradients(dweight, dbias, x, dy, rows, in, out, workspace);
+  } else {
+    if (dweight) matmul_transposed(dweight, out, x, in, dy, out, in, out, rows, workspace);
+    matmul_gradients(NULL, dbias, x, dy, rows, in, out, workspace);
   }
   return AN_OK;
 }
