@@ -124,12 +124,34 @@ for (const variant of variants) {
       linear: (value) => an.linear(value, weight),
       'linear weight': (value) => an.linear(x, value),
       'linear bias': (value) => an.linear(x, weight, { bias: value }),
+      mask: (value) => an.norm('batch_norm', x, { channelAxis: 0, mask: value }),
+      'activation backward': (value) => an.activationBackward('relu', value, x),
+      'activation dy': (value) => an.activationBackward('relu', x, value),
+      'gate backward': (value) => an.gluBackward('glu', value, x, x),
+      'up backward': (value) => an.gluBackward('glu', x, value, x),
+      'glu dy': (value) => an.gluBackward('glu', x, x, value),
+      'softmax y': (value) => an.softmaxBackward(value, x),
+      'softmax dy': (value) => an.softmaxBackward(x, value),
+      'norm backward': (value) => an.normBackward('layer_norm', value, x),
+      'norm dy': (value) => an.normBackward('group_norm', x, value),
+      'norm backward weight': (value) => an.normBackward('batch_norm', x, x, { weight: value }),
+      dOut: (value) => an.addBackward(value),
+      sum: (value) => an.addNormBackward('rms_norm', value, x),
+      'addNorm dy': (value) => an.addNormBackward('batch_norm', x, value),
+      dSum: (value) => an.addNormBackward('rms_norm', x, x, { dSum: value }),
+      'linear backward': (value) => an.linearBackward(value, weight, x),
+      'linear backward weight': (value) => an.linearBackward(x, value, x),
+      'linear dy': (value) => an.linearBackward(x, shaped([1, 2, 3, 4], [2, 2]), value),
+      dropout: (value) => an.dropout(value, 0.5),
+      prediction: (value) => an.loss('mse', value, x),
+      'mse target': (value) => an.loss('mse', x, value),
+      classWeights: (value) => an.loss('nll', x, [0, 1], { classWeights: value }),
       forward: (value) => block.forward(value),
       weights: (value) => an.block({ d_model: 2, d_ff: 3 }, { weights: { ...state, up: value } }),
       loadState: (value) => block.loadState({ ...state, up: value }),
     };
     // Where undefined and null mean the default, and dyt's alpha may be a number.
-    const optional = ['weight', 'bias', 'alpha', 'linear bias'];
+    const optional = ['weight', 'bias', 'alpha', 'linear bias', 'mask', 'norm backward weight', 'dSum', 'classWeights'];
     for (const [place, run] of Object.entries(places)) {
       for (const [what, value] of Object.entries(wrongData)) {
         if (optional.includes(place) && (value === undefined || value === null)) continue;
@@ -177,8 +199,16 @@ for (const variant of variants) {
       depth: (size) => an.block({ depth: size }),
       seed: (size) => an.block({ d_model: 2 }, { seed: size }),
       cost: (size) => block.cost(size),
+      random: (size) => an.random([size, 2]),
+      'random seed': (size) => an.random([2], { seed: size }),
+      'dropout seed': (size) => an.dropout(x, 0.5, { seed: size }),
+      'dropout stream': (size) => an.dropout(x, 0.5, { stream: size }),
+      'axis backward': (size) => an.softmaxBackward(x, x, { axis: size }),
+      'axes backward': (size) => an.normBackward('layer_norm', x, x, { axes: [0, size] }),
+      'loss axis': (size) => an.loss('nll', x, [0, 1], { axis: size }),
     };
-    const optional = ['axis', 'channelAxis', 'groups', 'd_model', 'depth', 'seed'];
+    const optional = ['axis', 'channelAxis', 'groups', 'd_model', 'depth', 'seed', 'random seed', 'dropout seed'];
+    optional.push('dropout stream', 'axis backward', 'loss axis');
     for (const [place, run] of Object.entries(places)) {
       for (const [what, value] of Object.entries(wrongSizes)) {
         if (optional.includes(place) && (value === undefined || value === null)) continue;
@@ -211,6 +241,15 @@ for (const variant of variants) {
       momentum: (value) => an.norm('batch_norm', x, { momentum: value }),
       alpha: (value) => an.add(x, x, { alpha: value }),
       normAlpha: (value) => an.addNorm('dyt', x, x, { normAlpha: value }),
+      p: (value) => an.dropout(x, value),
+      mean: (value) => an.random([2], { mean: value }),
+      std: (value) => an.random([2], { std: value }),
+      low: (value) => an.random([2], { distribution: 'uniform', low: value }),
+      high: (value) => an.random([2], { distribution: 'uniform', high: value }),
+      labelSmoothing: (value) => an.loss('nll', x, [0, 1], { labelSmoothing: value }),
+      ignoreIndex: (value) => an.loss('nll', x, [0, 1], { ignoreIndex: value }),
+      'backward alpha': (value) => an.addNormBackward('dyt', x, x, { alpha: value }),
+      'backward normAlpha': (value) => an.addNormBackward('dyt', x, x, { normAlpha: value }),
       'config.eps': (value) => an.block({ eps: value }),
       'config.alpha': (value) => an.block({ alpha: value }),
     };
@@ -223,6 +262,12 @@ for (const variant of variants) {
       ['eps', -1e-9],
       ['momentum', 1.5],
       ['momentum', -0.1],
+      ['p', 1.5],
+      ['p', -0.5],
+      ['std', -1],
+      ['high', -1],
+      ['low', 1.5],
+      ['labelSmoothing', 1.01],
       ['config.eps', -1],
       ['config.eps', 2],
     ]) {
@@ -294,6 +339,47 @@ for (const variant of variants) {
       () => an.norm('layer_norm', x, { groups: 2 }),
     ],
     proto: ['UNKNOWN_OPTION', /unknown option '__proto__'/, () => an.softmax(x, JSON.parse('{ "__proto__": 1 }'))],
+    'mask of another norm': [
+      'UNKNOWN_OPTION',
+      /group_norm: unknown option 'mask'/,
+      () => an.norm('group_norm', x, { mask: x }),
+    ],
+    'dSum without a residual': [
+      'UNKNOWN_OPTION',
+      /rms_norm: unknown option 'dSum'/,
+      () => an.normBackward('rms_norm', x, x, { dSum: x }),
+    ],
+    backward: [
+      'UNKNOWN_NAME',
+      /activation: .*did you mean 'gelu_erf'\?/,
+      () => an.activationBackward('gelu_erv', x, x),
+    ],
+    loss: [
+      'UNKNOWN_NAME',
+      /loss: unknown name 'cross_entrop'; did you mean 'cross_entropy'\?/,
+      () => an.loss('cross_entrop', x, x),
+    ],
+    'loss, far': ['UNKNOWN_NAME', /known: 'mse', 'softmax_cross_entropy', 'nll'/, () => an.loss('hinge', x, x)],
+    reduction: [
+      'INVALID_ARGUMENT',
+      /reduction: unknown name 'avg'; known: 'mean'/,
+      () => an.loss('mse', x, x, { reduction: 'avg' }),
+    ],
+    'labels of mse': [
+      'UNKNOWN_OPTION',
+      /mse: unknown option 'ignoreIndex'/,
+      () => an.loss('mse', x, x, { ignoreIndex: 1 }),
+    ],
+    distribution: [
+      'INVALID_ARGUMENT',
+      /distribution: unknown name 'norma'; did you mean 'normal'\?/,
+      () => an.random([2], { distribution: 'norma' }),
+    ],
+    'mean of a uniform': [
+      'UNKNOWN_OPTION',
+      /uniform: unknown option 'mean'/,
+      () => an.random([2], { distribution: 'uniform', mean: 1 }),
+    ],
     maskedRow: [
       'INVALID_ARGUMENT',
       /maskedRow: unknown name 'zeros'; did you mean 'zero'\?/,
@@ -483,6 +569,108 @@ for (const variant of variants) {
       /the result: \[65536, 65537\] is/,
       () => an.linear(shaped(new Float32Array(65536), [65536, 1]), shaped(new Float32Array(65537), [65537, 1])),
     ],
+    dy: [
+      'SHAPE_MISMATCH',
+      /dy: expected \[2, 2\], got \[4, 1\]/,
+      () => an.activationBackward('relu', x, shaped([1, 2, 3, 4], [4, 1])),
+    ],
+    'glu dy': [
+      'SHAPE_MISMATCH',
+      /dy: expected \[2, 2\], got \[3\]/,
+      () => an.gluBackward('glu', x, x, new Float32Array(3)),
+    ],
+    'softmax dy': [
+      'SHAPE_MISMATCH',
+      /dy: expected \[2, 2\], got \[3\]/,
+      () => an.softmaxBackward(x, new Float32Array(3)),
+    ],
+    'softmax backward of a single number': [
+      'SHAPE_MISMATCH',
+      /axis: y is a single number and has no axis/,
+      () => an.softmaxBackward(shaped([1], []), Float32Array.of(1)),
+    ],
+    'norm dy': [
+      'SHAPE_MISMATCH',
+      /dy: expected \[2, 2\], got \[3\]/,
+      () => an.normBackward('batch_norm', x, new Float32Array(3)),
+    ],
+    'norm backward weight': [
+      'SHAPE_MISMATCH',
+      /weight: expected \[2\], got \[3\]/,
+      () => an.normBackward('layer_norm', x, x, { weight: new Float32Array(3) }),
+    ],
+    'axes of a sum': [
+      'INVALID_ARGUMENT',
+      /axes: expected different axes of sum \[2, 2\], got \[0, 0\]/,
+      () => an.addNormBackward('layer_norm', x, x, { axes: [0, 0] }),
+    ],
+    'backward without statistics': [
+      'INVALID_ARGUMENT',
+      /expected both, got none and training: false/,
+      () => an.normBackward('batch_norm', x, x, { training: false }),
+    ],
+    dSum: [
+      'SHAPE_MISMATCH',
+      /dSum: expected \[2, 2\], got \[2\]/,
+      () => an.addNormBackward('group_norm', x, x, { dSum: new Float32Array(2) }),
+    ],
+    mask: ['SHAPE_MISMATCH', /mask: expected \[2\], got \[2, 2\]/, () => an.norm('batch_norm', x, { mask: x })],
+    'mask along the other axis': [
+      'SHAPE_MISMATCH',
+      /mask: expected \[3\], got \[2\]/,
+      () => an.norm('batch_norm', weight, { channelAxis: 1, mask: new Float32Array(2) }),
+    ],
+    'linear dy': ['SHAPE_MISMATCH', /dy: expected \[2, 3\], got \[2, 2\]/, () => an.linearBackward(x, weight, x)],
+    'linear backward weight': [
+      'SHAPE_MISMATCH',
+      /weight: expected \[2, out\], got \[3, 2\]; for that order pass layout: 'out_in'/,
+      () => an.linearBackward(x, weight, shaped([1, 2, 3, 4, 5, 6], [2, 3]), { layout: 'in_out' }),
+    ],
+    'mse target': [
+      'SHAPE_MISMATCH',
+      /target: expected \[2, 2\], got \[3\]/,
+      () => an.loss('mse', x, new Float32Array(3)),
+    ],
+    labels: [
+      'SHAPE_MISMATCH',
+      /target: expected \[2\] for labels or \[2, 2\] for probabilities, got \[3\]/,
+      () => an.loss('nll', x, [0, 1, 0]),
+    ],
+    'labels along another axis': [
+      'SHAPE_MISMATCH',
+      /target: expected \[3\] for labels or \[3, 2\] for probabilities, got \[2\]/,
+      () => an.loss('nll', weight, Int32Array.of(0, 1)),
+    ],
+    'labels in a column': [
+      'SHAPE_MISMATCH',
+      /target: expected \[2\] for labels .*, got \[2, 1\]/,
+      () => an.loss('cross_entropy', x, { data: Int32Array.of(0, 1), shape: [2, 1] }),
+    ],
+    'labels that do not fill their shape': [
+      'SHAPE_MISMATCH',
+      /target: shape \[2\] has 2 elements, data has 3/,
+      () => an.loss('cross_entropy', x, { data: Int32Array.of(0, 1, 1), shape: [2] }),
+    ],
+    'probabilities in another order': [
+      'SHAPE_MISMATCH',
+      /target: expected \[3\] for labels or \[3, 2\] for probabilities, got \[2, 3\]/,
+      () => an.loss('soft_cross_entropy', weight, shaped(new Float32Array(6), [2, 3])),
+    ],
+    classWeights: [
+      'SHAPE_MISMATCH',
+      /classWeights: expected \[2\], got \[3\]/,
+      () => an.loss('nll', x, [0, 1], { classWeights: new Float32Array(3) }),
+    ],
+    'loss of a single number': [
+      'SHAPE_MISMATCH',
+      /axis: prediction is a single number and has no axis/,
+      () => an.loss('nll', shaped([1], []), [0]),
+    ],
+    'loss without classes': [
+      'SHAPE_MISMATCH',
+      /prediction: \[2, 0\] has no element along/,
+      () => an.loss('nll', shaped([], [2, 0]), [0, 0]),
+    ],
     forward: ['SHAPE_MISMATCH', /x: expected \[\.\.\., 2\], got \[3\]/, () => block.forward(new Float32Array(3))],
     'forward of a single number': [
       'SHAPE_MISMATCH',
@@ -569,9 +757,47 @@ for (const variant of variants) {
     'async scope': ['INVALID_ARGUMENT', /must not be asynchronous/, () => an.scope(async () => an.zeros([3]))],
     'Tensor by hand': ['INVALID_ARGUMENT', /Tensor: made by an\.tensor/, () => new Tensor()],
     'Addnorm by hand': ['INVALID_ARGUMENT', /Addnorm: made by load/, () => new Addnorm({}, 'simd')],
-    'Ffn by hand': ['INVALID_ARGUMENT', /made by an\.ffn and an\.block/, () => new Ffn()],
-    'Block by hand': ['INVALID_ARGUMENT', /made by an\.ffn and an\.block/, () => new Block(an, {})],
+    'Ffn by hand': ['INVALID_ARGUMENT', /made by an\.ffn, an\.block or an\.stack/, () => new Ffn()],
+    'Block by hand': ['INVALID_ARGUMENT', /made by an\.ffn, an\.block or an\.stack/, () => new Block(an, {})],
   }));
+
+  test(`${variant}: what is no label is refused, with its place`, () => {
+    const wrong = {
+      fraction: 0.5,
+      NaN: Number.NaN,
+      infinite: Infinity,
+      negative: -1,
+      'too large': 2,
+      'wraps around': 2 ** 32,
+      string: '1',
+      boolean: true,
+      null: null,
+      nothing: undefined,
+      bigint: 2n,
+      nested: [1],
+      object: {},
+    };
+    for (const [what, label] of Object.entries(wrong)) {
+      const text = /target: expected a label from 0 to 1, or ignoreIndex -100, got .* at \[1\]$/;
+      refuses(what, 'INVALID_ARGUMENT', text, () => an.loss('cross_entropy', x, [1, label]));
+      if (typeof label !== 'number') continue;
+      refuses(`${what}, float`, 'INVALID_ARGUMENT', text, () => an.loss('nll', x, Float32Array.of(1, label)));
+      const tensor = shaped([1, label], [2]);
+      refuses(`${what}, shaped`, 'INVALID_ARGUMENT', text, () => an.loss('nll', x, tensor, { axis: 0 }));
+    }
+    refuses('a hole', 'INVALID_ARGUMENT', /got undefined at \[0\]/, () => an.loss('nll', x, Array(2)));
+    refuses('ignored elsewhere', 'INVALID_ARGUMENT', /or ignoreIndex 5, got -100 at \[0\]/, () =>
+      an.loss('nll', x, [-100, 5], { ignoreIndex: 5 }),
+    );
+    for (const [what, target] of Object.entries(wrongData)) {
+      if (/array|Int|'data as array'/.test(what) && what !== 'disguised array') continue;
+      refuses(`target: ${what}`, 'INVALID_ARGUMENT', /target.*expected/, () => an.loss('nll', x, target));
+    }
+    refuses('target: disposed', 'DISPOSED', /target: .*has been disposed/, () => an.loss('nll', x, gone));
+    refuses('target: foreign', 'WRONG_INSTANCE', /target: .*another instance/, () => an.loss('nll', x, foreign));
+    refuses('target: Proxy', 'INVALID_ARGUMENT', /got a Proxy/, () => an.loss('nll', x, new Proxy(x, {})));
+    refuses('p of 1', 'INVALID_ARGUMENT', /p: expected a probability below 1, got 1/, () => an.dropout(x, 1));
+  });
 
   test(`${variant}: any arguments give a result or an AddnormError`, () => {
     const y = shaped([5, 6, 7, 8], [2, 2]);
@@ -585,6 +811,16 @@ for (const variant of variants) {
       add: [x, y, { alpha: 2 }],
       addNorm: ['dyt', y, x, { bias: y.data.subarray(2), alpha: 0.5, normAlpha: 2 }],
       linear: [x, weight, { bias: weight.data.subarray(3), activation: 'silu', params: {}, layout: 'out_in' }],
+      activationBackward: ['celu', x, y, { alpha: 2 }],
+      gluBackward: ['swiglu', y, x, y.data],
+      softmaxBackward: [y, x, { axis: 0, log: true, maskedRow: 'zero' }],
+      normBackward: ['batch_norm', x, y, { channelAxis: 0, mask: y.data.subarray(2), weight: y.data.subarray(1, 3) }],
+      addBackward: [x, { alpha: 3 }],
+      addNormBackward: ['dyt', x, y, { dSum: y, axes: [1, 0], normAlpha: 2 }],
+      linearBackward: [x, weight, weight.data, { bias: weight.data.subarray(3), activation: 'silu' }],
+      dropout: [x, 0.5, { seed: 3, stream: 1 }],
+      random: [[2, 2], { distribution: 'uniform', low: -1, high: 2, seed: 4 }],
+      loss: ['softmax_cross_entropy', x, [1, 0], { labelSmoothing: 0.1, ignoreIndex: 7, axis: 1, reduction: 'none' }],
       ffn: [{ d_model: 2, d_ff: 3, activation: 'celu', activation_p0: 2, gated: true }, { seed: 3 }],
       block: [
         { d_model: 2, d_ff: 3, norm: 'layer_norm', placement: 'pre' },

@@ -83,7 +83,16 @@ test('the unions name what the lists of the module name, in their order', async 
   assert.deepEqual(union('Variant').sort(), Object.keys(an.capabilities).sort());
   const parameters = new Set(an.activations.flatMap((a) => a.params.map((p) => p.name)));
   assert.deepEqual(keys('ActivationParams').sort(), [...parameters].sort());
-  assert.deepEqual(keys('BlockConfig').sort(), names(an.fields).sort());
+  assert.deepEqual(union('MixingName'), optionsOf('mixing'));
+  const fieldsBut = (leaveOut) => names(an.fields.filter((field) => !leaveOut(field))).sort();
+  assert.deepEqual(
+    keys('BlockConfig').sort(),
+    fieldsBut(({ group }) => group === 'stack'),
+  );
+  assert.deepEqual(
+    keys('StackConfig').sort(),
+    fieldsBut(({ name }) => name === 'layer'),
+  );
   const ffn = an.ffn({ d_model: 2, d_ff: 2 });
   assert.deepEqual(keys('FfnConfig').sort(), Object.keys(ffn.config).sort());
   const { gluAliases } = await import('../../dist/lib/ops.js');

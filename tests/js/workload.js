@@ -56,6 +56,7 @@ async function instantiate(bytes) {
     placement: names(wasm.an_placement_count(), wasm.an_placement_name),
     affine: open(wasm.an_affine_name),
     init: open(wasm.an_init_name),
+    mixing: open(wasm.an_mixing_name),
   };
   const fields = names(wasm.an_field_count(), wasm.an_field_name);
   return { memory, wasm, string, lists, fields };
@@ -147,8 +148,8 @@ export async function runWorkload(bytes, text, baseline) {
   // Calls back with each parameter of a configuration: its index, number of axes and number of elements.
   function parameters(config, each) {
     const sizes = alloc(8);
-    for (let p = 0; p < wasm.an_block_parameter_count(config); p++) {
-      const axes = wasm.an_block_parameter_shape(config, p, sizes, sizes + 4);
+    for (let p = 0; p < wasm.an_module_parameter_count(config); p++) {
+      const axes = wasm.an_module_parameter_shape(config, p, sizes, sizes + 4);
       const [rows, cols] = new Uint32Array(memory.buffer, sizes, 2);
       each(p, axes, rows * cols);
     }
@@ -158,19 +159,20 @@ export async function runWorkload(bytes, text, baseline) {
     const config = alloc(8 * fields.length);
     const { batch, length, training = 0 } = configure(config, tokens);
     const width = new Float64Array(memory.buffer, config)[fields.indexOf('d_model')];
-    const weights = alloc(wasm.an_block_packed_bytes(config));
+    const weights = alloc(wasm.an_module_packed_bytes(config));
     parameters(config, (p, axes, n) => {
       const value = alloc(4 * n);
       fill(value, n, axes === 2 ? 'small' : 'unit');
-      succeed(wasm.an_block_pack(weights, config, p, value), 'an_block_pack');
+      succeed(wasm.an_module_pack(weights, 0, config, p, value), 'an_module_pack');
     });
     const n = batch * length * width;
     const [x, y] = [alloc(4 * n), alloc(4 * n)];
     fill(x, n, 'plain');
-    const size = wasm.an_block_workspace_bytes(config, batch, length);
-    const workspace = alloc(size);
     for (let mode = training; mode >= 0; mode--) {
-      const status = wasm.an_block_fwd(y, x, weights, workspace, size, config, mode, batch, length);
+      const saved = mode ? alloc(wasm.an_module_saved_bytes(config, batch, length)) : 0;
+      const size = wasm.an_module_workspace_bytes(config, mode, batch, length);
+      const workspace = alloc(size);
+      const status = wasm.an_module_fwd(y, x, 0, weights, saved, workspace, size, config, 0, batch, length);
       succeed(status, `block ${tokens.join(' ')}`);
       count(y, n);
     }
@@ -181,7 +183,7 @@ export async function runWorkload(bytes, text, baseline) {
     configure(config, tokens);
     parameters(config, (p, _axes, n) => {
       const value = alloc(4 * n);
-      succeed(wasm.an_block_parameter_init(value, config, p, 7), 'an_block_parameter_init');
+      succeed(wasm.an_module_parameter_init(value, config, p, 7), 'an_module_parameter_init');
       count(value, n);
     });
   }

@@ -11,6 +11,9 @@ const MAX_TRACE_BYTES = 128e6;
 // The steps and the block add in the same order, but fuse differently.
 const SAME = 1e-5;
 
+// What the page does not draw yet.
+const isDrawn = ({ name, group }) => !['mixing', 'stack'].includes(group) && !name.endsWith('dropout');
+
 /** The module's lists as plain objects, for the page. */
 export function describe(an) {
   const plain = (list, keys) => Array.from(list, (entry) => Object.fromEntries(keys.map((key) => [key, entry[key]])));
@@ -18,10 +21,13 @@ export function describe(an) {
     version: an.version,
     variant: an.variant,
     capabilities: JSON.parse(JSON.stringify(an.capabilities)),
-    fields: plain(an.fields, ['name', 'type', 'default', 'min', 'max', 'group', 'help', 'options']).map((field) => ({
-      ...field,
-      options: field.options && [...field.options],
-    })),
+    fields: plain(an.fields, ['name', 'type', 'default', 'min', 'max', 'group', 'help', 'options'])
+      .filter(isDrawn)
+      .map((field) => ({
+        ...field,
+        min: field.name === 'layer' ? 1 : field.min, // 0 is the whole stack
+        options: field.options && [...field.options],
+      })),
     activations: plain(an.activations, ['name', 'params', 'formula', 'source']).map((entry) => ({
       ...entry,
       params: plain(entry.params, ['name', 'default']),

@@ -97,13 +97,14 @@ export function noEffect(name, values, catalog, trained) {
     case 'beta':
       return trained ? 'trained' : undefined;
     case 'layer':
-      return values.placement === 'lns' ? undefined : 'lns';
+      // Seeded weights are those of that layer in a stack.
+      return values.placement === 'lns' || !trained ? undefined : 'lns';
     case 'depth':
-      return values.placement === 'deepnorm' ? undefined : 'deepnorm';
+      return values.placement === 'deepnorm' || values.init === 'gpt2' ? undefined : 'deepnorm';
     case 'init':
       return trained ? 'trained' : undefined;
     case 'init_std':
-      return trained ? 'trained' : values.init === 'normal' ? undefined : 'init_normal';
+      return trained ? 'trained' : ['normal', 'gpt2'].includes(values.init) ? undefined : 'init_normal';
     default:
       return undefined;
   }

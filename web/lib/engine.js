@@ -51,11 +51,13 @@ export class Engine {
    * @param {string} what the operation, for the message
    * @param {string} name
    * @param {...number} args
+   * @returns {boolean} false if a result would not be finite and is therefore refused, where that was asked for
    */
   compute(what, name, ...args) {
     const status = this.memory.call(name, ...args);
-    if (status === 0) return;
+    if (status === 0) return true;
     const text = this.memory.text('an_status_name', status) ?? '';
+    if (text === 'NOT_FINITE') return false;
     const [code, reason] = refusals[text] ?? ['INVALID_ARGUMENT', 'refused by the module'];
     throw new AddnormError(code, `${what}: ${reason} (${text})`);
   }

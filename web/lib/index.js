@@ -1,17 +1,33 @@
 // @ts-check
 /// <reference lib="esnext.disposable" preserve="true" />
 // addnorm's public entry. This file is the manual of the JavaScript API.
-import { Block, Ffn } from './block.js';
 import * as check from './check.js';
 import { Engine } from './engine.js';
 import { AddnormError } from './errors.js';
 import { capabilities, chooseVariant, compile, instantiate, MAX_BYTES, MIN_BYTES } from './loader.js';
-import { addNorm, norm } from './norm.js';
-import { activation, add, glu, linear, softmax, tensor, zeros } from './ops.js';
+import { loss } from './loss.js';
+import { Block, Ffn, Stack } from './module.js';
+import { addNorm, addNormBackward, norm, normBackward } from './norm.js';
+import {
+  activation,
+  activationBackward,
+  add,
+  addBackward,
+  dropout,
+  glu,
+  gluBackward,
+  linear,
+  linearBackward,
+  random,
+  softmax,
+  softmaxBackward,
+  tensor,
+  zeros,
+} from './ops.js';
 import { selfTest } from './self-test.js';
 import { Tensor } from './tensor.js';
 
-export { AddnormError, Block, Ffn, Tensor };
+export { AddnormError, Block, Ffn, Stack, Tensor };
 
 /**
  * @template T
@@ -25,34 +41,62 @@ export { AddnormError, Block, Ffn, Tensor };
  * @typedef {import('./types.js').WithStats<O, Stats, Bare>} WithStats
  */
 
+/**
+ * @template T
+ * @template N
+ * @typedef {import('./types.js').NormGradients<T, N>} NormGradients
+ */
+
+/**
+ * @template O
+ * @template T
+ * @typedef {import('./types.js').LossResult<O, T>} LossResult
+ */
+
 // The types that have names, for `import type { BlockConfig } from 'addnorm'`.
 /** @typedef {import('./types.js').ActivationAlias} ActivationAlias */
 /** @typedef {import('./types.js').ActivationInfo} ActivationInfo */
 /** @typedef {import('./types.js').ActivationName} ActivationName */
 /** @typedef {import('./types.js').ActivationParams} ActivationParams */
+/** @typedef {import('./types.js').AddNormBackwardOptions} AddNormBackwardOptions */
 /** @typedef {import('./types.js').AddNormOptions} AddNormOptions */
 /** @typedef {import('./types.js').AddOptions} AddOptions */
 /** @typedef {import('./types.js').AffineName} AffineName */
+/** @typedef {import('./types.js').BackwardOptions} BackwardOptions */
 /** @typedef {import('./types.js').BlockConfig} BlockConfig */
 /** @typedef {import('./types.js').Capabilities} Capabilities */
 /** @typedef {import('./types.js').Capability} Capability */
 /** @typedef {import('./types.js').Cost} Cost */
+/** @typedef {import('./types.js').DropoutOptions} DropoutOptions */
 /** @typedef {import('./types.js').FfnConfig} FfnConfig */
 /** @typedef {import('./types.js').FieldInfo} FieldInfo */
+/** @typedef {import('./types.js').ForwardOptions} ForwardOptions */
 /** @typedef {import('./types.js').GluAlias} GluAlias */
 /** @typedef {import('./types.js').Init} Init */
 /** @typedef {import('./types.js').InitName} InitName */
+/** @typedef {import('./types.js').Labels} Labels */
 /** @typedef {import('./types.js').Layout} Layout */
 /** @typedef {import('./types.js').LinearOptions} LinearOptions */
 /** @typedef {import('./types.js').LoadOptions} LoadOptions */
+/** @typedef {import('./types.js').LossAlias} LossAlias */
+/** @typedef {import('./types.js').LossInfo} LossInfo */
+/** @typedef {import('./types.js').LossName} LossName */
+/** @typedef {import('./types.js').LossOptions} LossOptions */
+/** @typedef {import('./types.js').MixingName} MixingName */
 /** @typedef {import('./types.js').NormInfo} NormInfo */
 /** @typedef {import('./types.js').NormName} NormName */
 /** @typedef {import('./types.js').NormOptions} NormOptions */
 /** @typedef {import('./types.js').PlacementInfo} PlacementInfo */
 /** @typedef {import('./types.js').PlacementName} PlacementName */
+/** @typedef {import('./types.js').Probe} Probe */
+/** @typedef {import('./types.js').ProbeOptions} ProbeOptions */
+/** @typedef {import('./types.js').ProbeStream} ProbeStream */
+/** @typedef {import('./types.js').ProbeSublayer} ProbeSublayer */
+/** @typedef {import('./types.js').RandomOptions} RandomOptions */
 /** @typedef {import('./types.js').SelfTestReport} SelfTestReport */
 /** @typedef {import('./types.js').Shaped} Shaped */
 /** @typedef {import('./types.js').SoftmaxOptions} SoftmaxOptions */
+/** @typedef {import('./types.js').StackConfig} StackConfig */
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').Stats} Stats */
 /** @typedef {import('./types.js').TensorLike} TensorLike */
@@ -108,7 +152,7 @@ export class Addnorm {
   constructor(engine, variant, able) {
     if (!(engine instanceof Engine)) throw new AddnormError('INVALID_ARGUMENT', 'Addnorm: made by load(), not by new');
     this.#engine = engine;
-    const { activations, norms, placements, fields } = engine.lists;
+    const { activations, norms, losses, placements, fields } = engine.lists;
     /**
      * Which build this is; `'custom'` if `wasm` was given without a variant.
      * @readonly
@@ -139,13 +183,20 @@ export class Addnorm {
      */
     this.norms = norms;
     /**
+     * What `loss` takes.
+     * @readonly
+     * @type {readonly LossInfo[]}
+     */
+    this.losses = losses;
+    /**
      * Where a block's norm may sit.
      * @readonly
      * @type {readonly PlacementInfo[]}
      */
     this.placements = placements;
     /**
-     * What a block's configuration may say: type, default, range, help.
+     * What a configuration may say: type, default, range, help. `an.stack` takes all but `layer`, `an.block` all but those
+     * of group stack.
      * @readonly
      * @type {readonly FieldInfo[]}
      */
@@ -170,6 +221,17 @@ export class Addnorm {
    */
   zeros(shape) {
     return zeros(this.#engine, shape);
+  }
+
+  /**
+   * Numbers from a counter-based generator, bit-identical in all variants: each depends on seed, stream and its place
+   * alone.
+   * @param {readonly number[]} shape
+   * @param {RandomOptions} [options] default: normal with mean 0 and standard deviation 1, seed 0
+   * @returns {Tensor}
+   */
+  random(shape, options) {
+    return random(this.#engine, shape, options);
   }
 
   /**
@@ -210,6 +272,20 @@ export class Addnorm {
   }
 
   /**
+   * The gradient of `activation`: dx[i] = dy[i] * activation'(x[i]). At a kink the derivative is that from below
+   * (relu'(0) = 0), at ±Infinity the limit.
+   * @template {TensorLike} T
+   * @param {ActivationName | ActivationAlias} name
+   * @param {T} x what activation was given
+   * @param {TensorLike} dy the gradient of the result; x's shape
+   * @param {ActivationParams} [params]
+   * @returns {Like<T>} dx, x's shape
+   */
+  activationBackward(name, x, dy, params) {
+    return activationBackward(this.#engine, name, x, dy, params);
+  }
+
+  /**
    * y[i] = activation(gate[i]) * up[i], a gated linear unit: `glu` (sigmoid), `bilinear` (identity), `reglu`, `geglu`
    * (gelu_erf), `swiglu` (silu), or any activation. 0 * Infinity is NaN.
    * @template {TensorLike} T
@@ -221,6 +297,20 @@ export class Addnorm {
    */
   glu(name, gate, up, params) {
     return glu(this.#engine, name, gate, up, params);
+  }
+
+  /**
+   * The gradients of `glu`: dGate = dy * activation'(gate) * up, dUp = dy * activation(gate).
+   * @template {TensorLike} T
+   * @param {ActivationName | ActivationAlias | GluAlias} name
+   * @param {T} gate any shape
+   * @param {TensorLike} up the same shape
+   * @param {TensorLike} dy the same shape
+   * @param {ActivationParams} [params]
+   * @returns {{ dGate: Like<T>, dUp: Like<T> }}
+   */
+  gluBackward(name, gate, up, dy, params) {
+    return gluBackward(this.#engine, name, gate, up, dy, params);
   }
 
   /**
@@ -236,11 +326,25 @@ export class Addnorm {
   }
 
   /**
+   * The gradient of `softmax`, from its result: dx = y * (dy - sum(dy * y)), of log-softmax dx = dy - e^y * sum(dy). A
+   * row that `maskedRow: 'zero'` has masked gives zeros.
+   * @template {TensorLike} T
+   * @param {T} y what softmax gave, with the same options
+   * @param {TensorLike} dy y's shape
+   * @param {SoftmaxOptions} [options]
+   * @returns {Like<T>} dx, y's shape
+   */
+  softmaxBackward(y, dy, options) {
+    return softmaxBackward(this.#engine, y, dy, options);
+  }
+
+  /**
    * Normalises x. What a norm computes, its kind and its default eps stand in `an.norms`.
    * - Kind row (layer_norm, layer_norm_std, rms_norm, rms_norm_outside, dyt, none): statistics over `axes`, any list
    *   in any order; weight and bias have the sizes of these axes in this order. An empty list normalises each element
    *   by itself.
-   * - batch_norm: x [..., channels, ...], statistics a channel over all other axes.
+   * - batch_norm: x [..., channels, ...], statistics a channel over all other axes; `mask` says where there is padding,
+   *   which counts for nothing and gives 0.
    * - group_norm, instance_norm: x [batch, ..., channels, ...], statistics a batch entry and group of channels.
    *
    * Without spread (the RMS norms: of zeros) the result is the bias, also with eps 0. NaN or Infinity among the elements
@@ -258,6 +362,26 @@ export class Addnorm {
   }
 
   /**
+   * The gradients of `norm`, from its x: statistics are computed anew. Options are those of `norm`, so that one object
+   * serves both; bias, stats, momentum and biasedRunningVar are of no account here, and running statistics are read
+   * (where `training` is false) and never updated: pass them as they were before the forward.
+   *
+   * Without spread the derivative is that with the norm's eps; where there is none (eps 0 or outside the root) dx is
+   * rstd * (g - mean(g)), g = dy * weight. NaN or Infinity among the elements of one statistic make all their dx NaN.
+   * @template {TensorLike} T
+   * @template {NormName} N
+   * @param {N} name
+   * @param {T} x what norm was given
+   * @param {TensorLike} dy the gradient of y; x's shape
+   * @param {NormOptions} [options]
+   * @returns {NormGradients<T, N>} dx in x's shape; dWeight and dBias in the shape that weight and bias have or would
+   *   have; dyt: dAlpha [1]
+   */
+  normBackward(name, x, dy, options) {
+    return normBackward(this.#engine, name, x, dy, options);
+  }
+
+  /**
    * alpha * x + y, the residual addition, rounded after the product and after the sum.
    * @template {TensorLike} T
    * @param {T} x any shape
@@ -267,6 +391,17 @@ export class Addnorm {
    */
   add(x, y, options) {
     return add(this.#engine, x, y, options);
+  }
+
+  /**
+   * The gradients of `add`: dx = alpha * dOut, dy = dOut.
+   * @template {TensorLike} T
+   * @param {T} dOut the gradient of the sum, any shape
+   * @param {AddOptions} [options]
+   * @returns {{ dx: Like<T>, dy: Like<T> }}
+   */
+  addBackward(dOut, options) {
+    return addBackward(this.#engine, dOut, options);
   }
 
   /**
@@ -284,6 +419,21 @@ export class Addnorm {
   }
 
   /**
+   * The gradients of `addNorm`, from its sum: dResidual = dSum + what normBackward gives, dx = alpha * dResidual. Options
+   * are addNorm's, and `dSum` where the sum is used further, as by the next residual.
+   * @template {TensorLike} T
+   * @template {NormName} N
+   * @param {N} name
+   * @param {T} sum what addNorm gave
+   * @param {TensorLike} dy the gradient of y; sum's shape
+   * @param {AddNormBackwardOptions} [options]
+   * @returns {NormGradients<T, N> & { dResidual: Like<T> }}
+   */
+  addNormBackward(name, sum, dy, options) {
+    return addNormBackward(this.#engine, name, sum, dy, options);
+  }
+
+  /**
    * y = activation(x Wᵀ + b). The weight is packed in every call; `ffn` and `block` pack theirs once. Nothing is
    * skipped: 0 * NaN and 0 * Infinity are NaN.
    * @template {TensorLike} T
@@ -294,6 +444,59 @@ export class Addnorm {
    */
   linear(x, weight, options) {
     return linear(this.#engine, x, weight, options);
+  }
+
+  /**
+   * The gradients of `linear`: with g = dy * activation'(x Wᵀ + b), computed anew, dx = g W, dWeight = gᵀ x in the
+   * weight's layout, dBias = g summed over the rows.
+   * @template {TensorLike} T
+   * @param {T} x [..., in]
+   * @param {TensorLike} weight [out, in]; [in, out] with `layout: 'in_out'`
+   * @param {TensorLike} dy [..., out]
+   * @param {LinearOptions} [options] linear's
+   * @returns {{ dx: Like<T>, dWeight: Like<T>, dBias: Like<T> }}
+   */
+  linearBackward(x, weight, dy, options) {
+    return linearBackward(this.#engine, x, weight, dy, options);
+  }
+
+  /**
+   * Inverted dropout: x[i] / (1 - p) with probability 1 - p, else 0, also where x is NaN. Which ones stay depends on
+   * seed, stream and i alone, in all variants alike, so the gradient is the same call on dy.
+   * @template {TensorLike} T
+   * @param {T} x any shape
+   * @param {number} p from 0 to below 1
+   * @param {DropoutOptions} [options]
+   * @returns {Like<T>} x's shape
+   */
+  dropout(x, p, options) {
+    return dropout(this.#engine, x, p, options);
+  }
+
+  /**
+   * A loss, summed in double, and its gradient by the prediction. `an.losses` says what each is.
+   * - `mse`: the target has the prediction's shape.
+   * - `softmax_cross_entropy`, `nll`: the target holds labels, whole numbers in the prediction's shape without the class
+   *   axis, or probabilities in the prediction's shape. With `reduction: 'mean'` labels divide by the number of rows
+   *   that count, or the sum of their classWeights; probabilities by the number of rows.
+   *
+   * Without any row that counts a mean is NaN, a sum 0, the gradient 0. NaN makes its row NaN, and the value.
+   *
+   * ```js
+   * const { value, gradient } = an.loss('softmax_cross_entropy', logits, [2, 0, 1]);
+   * ```
+   * @template {TensorLike} T
+   * @template {LossOptions} [O={}]
+   * @param {LossName | LossAlias} name
+   * @param {T} prediction
+   * @param {TensorLike | Labels} target
+   * @param {O} [options]
+   * @returns {LossResult<O, T>} value: a number; with `reduction: 'none'` the terms, in the labels' shape (mse: the
+   *   prediction's), and gradient is then that of their sum. gradient: the prediction's shape
+   * @throws {AddnormError} `INVALID_ARGUMENT` with the label and its place, where one is no class
+   */
+  loss(name, prediction, target, options) {
+    return loss(this.#engine, name, prediction, target, options);
   }
 
   /**
@@ -312,13 +515,29 @@ export class Addnorm {
   }
 
   /**
-   * A residual block: a feed-forward network with its norm, in one of `an.placements`.
+   * A residual block: a feed-forward network with its norm, in one of `an.placements`; with `mixing` a whole Transformer
+   * layer, whose first sublayer mixes tokens.
    * @param {BlockConfig} [config]
    * @param {Init} [init] default `{ seed: 0 }`
    * @returns {Block} to be disposed
    */
   block(config, init) {
     return new Block(this.#engine, config, init);
+  }
+
+  /**
+   * `depth` blocks one after another, with what may stand around them: an input projection, learned positions, a final
+   * norm, a head.
+   *
+   * ```js
+   * const model = an.stack({ d_model: 64, depth: 6, mixing: 'attention', causal: true, d_in: 16, d_out: 16 });
+   * ```
+   * @param {StackConfig} [config]
+   * @param {Init} [init] default `{ seed: 0 }`
+   * @returns {Stack} to be disposed
+   */
+  stack(config, init) {
+    return new Stack(this.#engine, config, init);
   }
 
   /**

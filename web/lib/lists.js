@@ -1,5 +1,5 @@
 // @ts-check
-// What the module can do, read from it: activations, norms, placements, configuration fields.
+// What the module can do, read from it: activations, norms, placements, configuration fields; and the losses.
 
 /** @typedef {import('./memory.js').Memory} Memory */
 
@@ -37,6 +37,21 @@ function names(memory, from) {
   for (let text = memory.text(from, 0); text !== null; text = memory.text(from, result.length)) result.push(text);
   return Object.freeze(result);
 }
+
+const crossEntropy = 'the mean or sum of -Σ t log p over the classes, t given by a label or as probabilities';
+const lossInfos = /** @type {const} */ ([
+  { name: 'mse', aliases: [], help: 'Mean squared error: the mean or sum of (prediction - target)².' },
+  {
+    name: 'softmax_cross_entropy',
+    aliases: ['cross_entropy', 'soft_cross_entropy'],
+    help: `Cross-entropy of logits: ${crossEntropy}, p = softmax(prediction).`,
+  },
+  {
+    name: 'nll',
+    aliases: ['nll_loss'],
+    help: `Negative log-likelihood: ${crossEntropy}, the prediction being log p.`,
+  },
+]);
 
 /** @param {Memory} memory */
 export function readLists(memory) {
@@ -77,6 +92,11 @@ export function readLists(memory) {
     source: text('an_norm_source', i),
   }));
 
+  const losses = list(lossInfos.length, (i) => {
+    const { name, aliases, help } = lossInfos[i];
+    return { name, aliases: Object.freeze([...aliases]), help };
+  });
+
   const placements = list(memory.call('an_placement_count'), (i) => ({
     /** @type {import('./types.js').PlacementName} */
     name: text('an_placement_name', i),
@@ -93,6 +113,8 @@ export function readLists(memory) {
     placement: placements.map((p) => p.name),
     affine: affines,
     init: names(memory, 'an_init_name'),
+    mixing: names(memory, 'an_mixing_name'),
+    loss: losses.map((l) => l.name),
   };
   for (const values of Object.values(enumerations)) Object.freeze(values);
 
@@ -100,15 +122,16 @@ export function readLists(memory) {
   const numbers = Object.fromEntries(
     Object.entries(enumerations).map(([kind, values]) => [kind, new Map(values.map((name, i) => [name, i]))]),
   );
-  for (const [i, { aliases }] of activations.entries()) for (const alias of aliases) numbers.activation.set(alias, i);
-  for (const [i, { aliases }] of norms.entries()) for (const alias of aliases) numbers.norm.set(alias, i);
+  for (const [kind, infos] of Object.entries({ activation: activations, norm: norms, loss: losses })) {
+    for (const [i, { aliases }] of infos.entries()) for (const alias of aliases) numbers[kind].set(alias, i);
+  }
 
   const fields = list(memory.call('an_field_count'), (i) => {
     const type = text('an_field_type', i);
     const options = enumerations[type] ?? null;
     const value = memory.call('an_field_default', i);
     return {
-      /** @type {keyof import('./types.js').BlockConfig} */
+      /** @type {keyof (import('./types.js').BlockConfig & import('./types.js').StackConfig)} */
       name: text('an_field_name', i),
       /** @type {import('./types.js').FieldInfo['type']} */
       type,
@@ -123,7 +146,7 @@ export function readLists(memory) {
     };
   });
 
-  return { activations, norms, placements, fields, numbers };
+  return { activations, norms, losses, placements, fields, numbers };
 }
 
 /**

@@ -16,10 +16,16 @@ export let addressOf;
 export let isTensor;
 
 /**
- * Disposes a module's parameter, which its own dispose() refuses.
+ * Disposes a module's tensor, which its own dispose() refuses. The memory is the module's to free.
  * @type {(tensor: Tensor) => void}
  */
 export let release;
+
+/**
+ * Says that a tensor's numbers are others now, for the module that it may belong to.
+ * @type {(tensor: Tensor) => void}
+ */
+export let changed;
 
 /**
  * float32 numbers in an instance's memory, row-major. Made by `an.tensor`, `an.zeros` and every operation; freed by
@@ -44,8 +50,8 @@ export class Tensor {
     );
     release = (tensor) => {
       tensor.#disposed = true;
-      tensor.#engine.memory.free(tensor.#pointer);
     };
+    changed = (tensor) => tensor.#owner?.();
   }
 
   /**
@@ -54,7 +60,7 @@ export class Tensor {
    * @param {Engine} engine
    * @param {number} pointer
    * @param {readonly number[]} shape
-   * @param {((tensor: Tensor) => void) | null} [owner] a module's parameter: called after set(); the module disposes it
+   * @param {(() => void) | null} [owner] of a module's tensor, which lies in memory of the module: called after set()
    */
   constructor(engine, pointer, shape, owner = null) {
     if (!(engine instanceof Engine)) {
@@ -112,7 +118,7 @@ export class Tensor {
       );
     }
     target.set(source.data);
-    this.#owner?.(this);
+    this.#owner?.();
     return this;
   }
 
@@ -122,10 +128,11 @@ export class Tensor {
     if (this.#owner) {
       throw new AddnormError(
         'INVALID_ARGUMENT',
-        'dispose: this tensor is a parameter; dispose the module it belongs to',
+        'dispose: this tensor is a parameter or gradient; dispose the module it belongs to',
       );
     }
     release(this);
+    this.#engine.memory.free(this.#pointer);
     this.#engine.untrack(this);
   }
 

@@ -45,11 +45,25 @@ export type NormName =
   | 'dyt'
   | 'none';
 
+export type LossName = 'mse' | 'softmax_cross_entropy' | 'nll';
+
+export type LossAlias = 'cross_entropy' | 'soft_cross_entropy' | 'nll_loss';
+
 export type PlacementName = 'post' | 'pre' | 'deepnorm' | 'peri' | 'output' | 'none' | 'lns' | 'rezero' | 'layer_scale';
 
 export type AffineName = 'none' | 'weight' | 'weight_bias';
 
-export type InitName = 'pytorch' | 'xavier_uniform' | 'xavier_normal' | 'normal';
+export type InitName =
+  | 'pytorch'
+  | 'xavier_uniform'
+  | 'xavier_normal'
+  | 'normal'
+  | 'kaiming_uniform'
+  | 'kaiming_normal'
+  | 'gpt2'
+  | 'zero';
+
+export type MixingName = 'none' | 'mean' | 'attention';
 
 /** `out_in`: a weight is [out, in], as PyTorch has it. */
 export type Layout = 'out_in' | 'in_out';
@@ -113,6 +127,16 @@ export interface Shaped {
   readonly shape: readonly number[];
 }
 
+type Integers = Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array;
+type BigIntegers = BigInt64Array | BigUint64Array;
+
+/** Class labels; without a shape, as many as there are rows. */
+export type Labels =
+  | readonly number[]
+  | Integers
+  | BigIntegers
+  | { readonly data: readonly number[] | Integers | BigIntegers; readonly shape: readonly number[] };
+
 /** What is taken where a tensor is. */
 export type TensorLike = Tensor | Float32Array | Shaped;
 
@@ -164,6 +188,8 @@ export interface NormOptions {
   channelAxis?: number | undefined;
   /** Group norm: divides the channels; default 1. */
   groups?: number | undefined;
+  /** Batch norm: x's shape without the channel axis; where it is 0 there is padding. Default: none. */
+  mask?: TensorLike | undefined;
   /** Batch norm: one a channel, together with runningVar. */
   runningMean?: TensorLike | undefined;
   /** Batch norm. */
@@ -196,6 +222,17 @@ export interface AddNormOptions extends Omit<NormOptions, 'alpha'> {
   normAlpha?: number | TensorLike | undefined;
 }
 
+/** As AddNormOptions, with the gradient of the sum itself. */
+export interface AddNormBackwardOptions extends AddNormOptions {
+  /** sum's shape; default: none, the sum being used by the norm alone. */
+  dSum?: TensorLike | undefined;
+}
+
+/** What a norm's backward gives; dAlpha for dyt alone. */
+export type NormGradients<T, N> = { dx: Like<T>; dWeight: Like<T>; dBias: Like<T> } & (N extends 'dyt'
+  ? { dAlpha: Like<T> }
+  : unknown);
+
 export interface LinearOptions {
   /** [out] */
   bias?: TensorLike | undefined;
@@ -205,6 +242,54 @@ export interface LinearOptions {
   params?: ActivationParams | undefined;
   /** Of weight; default `'out_in'`. */
   layout?: Layout | undefined;
+}
+
+export interface DropoutOptions {
+  /** An integer from 0 to 2^32 - 1; default 0. */
+  seed?: number | undefined;
+  /** Another sequence of the same seed, as for another layer or step: an integer from 0 to 2^32 - 1; default 0. */
+  stream?: number | undefined;
+}
+
+export interface RandomOptions extends DropoutOptions {
+  /** Default `'normal'`. */
+  distribution?: 'normal' | 'uniform' | undefined;
+  /** Normal: default 0. */
+  mean?: number | undefined;
+  /** Normal: the standard deviation, >= 0; default 1. */
+  std?: number | undefined;
+  /** Uniform: default 0. */
+  low?: number | undefined;
+  /** Uniform: >= low, and excluded; default 1. */
+  high?: number | undefined;
+}
+
+/** mse takes the reduction alone. */
+export interface LossOptions {
+  /** Default `'mean'`; `'none'`: the terms. */
+  reduction?: 'mean' | 'sum' | 'none' | undefined;
+  /** The share of the target that is spread evenly over all classes, from 0 to 1; default 0. */
+  labelSmoothing?: number | undefined;
+  /** A row with this label counts for nothing; default -100. */
+  ignoreIndex?: number | undefined;
+  /** One a class; default: ones. */
+  classWeights?: TensorLike | undefined;
+  /** Where the classes are in the prediction; default -1. */
+  axis?: number | undefined;
+}
+
+/** value is a number, or with `reduction: 'none'` the terms; either where the type of the options leaves it open. */
+export interface LossResult<Options, T> {
+  value: Options extends { reduction: infer R }
+    ? R extends 'none'
+      ? Like<T>
+      : number
+    : Options extends { reduction?: infer R }
+      ? R extends 'none'
+        ? Like<T> | number
+        : number
+      : number;
+  gradient: Like<T>;
 }
 
 // ---- Modules --------------------------------------------------------------------------------------------------------
@@ -218,12 +303,13 @@ export interface FfnConfig {
   activation_p1?: number | null | undefined;
   gated?: boolean | null | undefined;
   bias?: boolean | null | undefined;
+  dropout?: number | null | undefined;
   init?: InitName | null | undefined;
   init_std?: number | null | undefined;
 }
 
-/** A residual block: a feed-forward network, its norm, and where that sits. */
-export interface BlockConfig extends FfnConfig {
+/** What a block and a stack of blocks have in common. */
+interface LayerConfig extends FfnConfig {
   depth?: number | null | undefined;
   norm?: NormName | null | undefined;
   eps?: number | null | undefined;
@@ -236,7 +322,25 @@ export interface BlockConfig extends FfnConfig {
   residual?: boolean | null | undefined;
   alpha?: number | null | undefined;
   beta?: number | null | undefined;
+  residual_dropout?: number | null | undefined;
+  mixing?: MixingName | null | undefined;
+  heads?: number | null | undefined;
+  causal?: boolean | null | undefined;
+  qk_norm?: boolean | null | undefined;
+}
+
+/** A residual block: a feed-forward network, its norm, where that sits, and what mixes tokens before it. */
+export interface BlockConfig extends LayerConfig {
+  /** Its number in a stack, from 1. */
   layer?: number | null | undefined;
+}
+
+/** Blocks one after another, and what stands around them. */
+export interface StackConfig extends LayerConfig {
+  d_in?: number | null | undefined;
+  d_out?: number | null | undefined;
+  positions?: number | null | undefined;
+  final_norm?: boolean | null | undefined;
 }
 
 /** Every field, with what auto stands for. */
@@ -246,13 +350,78 @@ export type Resolved<Config> = { readonly [Field in keyof Config]-?: NonNullable
 export interface Init {
   /** An integer from 0 to 2^32 - 1; default 0. */
   seed?: number | undefined;
-  /** Every parameter by its name. */
+  /** Every parameter by its name: `up`, `norm_weight`, ...; in a stack `layers.0.up` and so on. */
   weights?: Readonly<Record<string, TensorLike>> | undefined;
   /** Of the matrices in weights; default `'out_in'`. */
   layout?: Layout | undefined;
 }
 
 export type State = Record<string, { shape: number[]; data: Float32Array }>;
+
+export interface ForwardOptions {
+  /**
+   * Keep what backward needs. Dropout acts, and batch_norm normalises by this batch and updates its running statistics.
+   * Default false.
+   */
+  train?: boolean | undefined;
+  /** Which elements dropout takes in this step, in training; an integer from 0 to 2^32 - 1, default 0. */
+  seed?: number | undefined;
+  /**
+   * [batch, length], 0 where a sequence has ended: mixing and batch_norm leave such a position out, and its own result is
+   * of no account. Default: none is left out.
+   */
+  mask?: TensorLike | undefined;
+}
+
+export interface BackwardOptions {
+  /** false: only the parameters' gradients are wanted. Default true. */
+  dx?: boolean | undefined;
+}
+
+/** What backward returns. */
+export type Dx<T, Options> = Options extends { dx: false } ? undefined : Like<T>;
+
+export interface ProbeOptions {
+  seed?: number | undefined;
+  mask?: TensorLike | undefined;
+}
+
+/** The residual stream somewhere, over all positions that are not masked. */
+export interface ProbeStream {
+  mean: number;
+  std: number;
+  rms: number;
+  /** Euclidean norm of the loss's gradient by the stream. */
+  gradient: number;
+  /** How many of its elements are NaN or infinite. */
+  nonFinite: number;
+}
+
+/** A sublayer, and the stream that enters it. */
+export interface ProbeSublayer extends ProbeStream {
+  /** From 1. */
+  layer: number;
+  sublayer: 'mixing' | 'ffn';
+  /** Of what is added to the stream. */
+  branchRms: number;
+  /** branchRms / rms */
+  branchRatio: number;
+  /** Between the stream that enters and the one that leaves, the mean over positions. */
+  cosine: number;
+  /** Share of hidden units that are 0 at all positions. */
+  dead: number;
+  /** Share of elements where a sigmoid, tanh or dyt is flat. */
+  saturated: number;
+}
+
+export interface Probe {
+  /** In the order of the forward pass. */
+  sublayers: ProbeSublayer[];
+  /** Behind the last block. */
+  stream: ProbeStream;
+  /** The Euclidean norm of every parameter's gradient, by its name. */
+  gradients: Record<string, number>;
+}
 
 export interface Cost {
   /** Learned numbers. */
@@ -289,6 +458,12 @@ export interface NormInfo {
   readonly source: string;
 }
 
+export interface LossInfo {
+  readonly name: LossName;
+  readonly aliases: readonly string[];
+  readonly help: string;
+}
+
 export interface PlacementInfo {
   readonly name: PlacementName;
   /** TeX, with N the norm and F the feed-forward network. */
@@ -297,13 +472,13 @@ export interface PlacementInfo {
 }
 
 export interface FieldInfo {
-  readonly name: keyof BlockConfig;
-  readonly type: 'int' | 'float' | 'bool' | 'activation' | 'norm' | 'placement' | 'affine' | 'init';
+  readonly name: keyof (BlockConfig & StackConfig);
+  readonly type: 'int' | 'float' | 'bool' | 'activation' | 'norm' | 'placement' | 'affine' | 'init' | 'mixing';
   /** null: auto, as the help says. */
   readonly default: number | boolean | string | null;
   readonly min: number;
   readonly max: number;
-  /** Heading under which it belongs: norm, ffn, residual, size, init. */
+  /** Heading under which it belongs: norm, ffn, residual, size, init, mixing, stack. */
   readonly group: string;
   readonly help: string;
   /** The values of an enumeration; null for numbers and truth values. */

@@ -79,7 +79,7 @@ export default {
     alpha: 'only deepnorm, rezero and layer_scale have it',
     deepnorm: 'only deepnorm uses it',
     lns: 'only lns uses it',
-    init_normal: 'only init = normal uses it',
+    init_normal: 'only init = normal and gpt2 use it',
     trained: 'the weights are trained',
     training: 'only training uses it',
   },

@@ -103,7 +103,7 @@ export default {
     alpha: '只用于 deepnorm、rezero 与 layer_scale',
     deepnorm: '只用于 deepnorm',
     lns: '只用于 lns',
-    init_normal: '只用于 init = normal',
+    init_normal: '只用于 init = normal 和 gpt2',
     trained: '权重为预训练权重',
     training: '只用于训练',
   },

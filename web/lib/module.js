@@ -1,0 +1,844 @@
+// @ts-check
+// Feed-forward networks, blocks and stacks: modules that pack their parameters once, run many times, and learn.
+import * as check from './check.js';
+import { Engine } from './engine.js';
+import { AddnormError, isPlain, quoted, shapeText, suggestion } from './errors.js';
+import { Frame } from './frame.js';
+import { decode } from './lists.js';
+import { numberOf, outsideDomain } from './ops.js';
+import { addressOf, release, Tensor } from './tensor.js';
+
+/** @typedef {import('./frame.js').Operand} Operand */
+/** @typedef {import('./types.js').State} State */
+/** @typedef {import('./types.js').TensorLike} TensorLike */
+/** @typedef {Engine['lists']['fields'][number]} Field */
+/** @typedef {{ name: string, index: number, shape: readonly number[], learned: boolean, offset: number }} Parameter */
+/**
+ * A forward pass: its rows, where it keeps what backward needs, and the mask it saw. Addresses are 0 where there is none.
+ * @typedef {{ batch: number, length: number, input: readonly number[], output: readonly number[], seed: number,
+ *   saved: number, mask: number }} Run
+ */
+
+/**
+ * The layer that made the stream of a module's last training forward NaN or infinite, 0 where it came in so; null if it
+ * is finite or cannot be looked at any more. For this package's other files.
+ * @type {(module: Module<any>) => number | null}
+ */
+export let firstNotFinite;
+
+const NONE_YET = 'there is none yet';
+const USED = 'backward has used the last one';
+const CHANGED = 'parameters have changed since the last one, by set(), touch(), loadState() or an optimizer';
+
+/** Memory that is kept between calls and grows where more is needed. */
+class Kept {
+  address = 0;
+  bytes = 0;
+
+  /**
+   * @param {import('./memory.js').Memory} memory
+   * @param {string} what
+   */
+  constructor(memory, what) {
+    this.memory = memory;
+    this.what = what;
+  }
+
+  /** @param {number} bytes */
+  reserve(bytes) {
+    if (bytes <= this.bytes) return;
+    const larger = this.memory.alloc(bytes, this.what);
+    this.memory.free(this.address);
+    this.address = larger;
+    this.bytes = bytes;
+  }
+}
+
+/**
+ * What an Ffn, a Block and a Stack have in common.
+ * @template Config
+ */
+export class Module {
+  #engine;
+  #config;
+  #parameters;
+  #seed;
+  /** Addresses: the configuration and the packed parameters as the module takes them; what backward needs comes later. */
+  #fields = 0;
+  #packed = 0;
+  #packedBackward = 0;
+  /** One allocation each; the tensors lie in them. */
+  #values = 0;
+  #gradients = 0;
+  #workspace;
+  #saved;
+  /** Made when they are asked for first, or at once where weights are given. @type {Map<Parameter, Tensor> | null} */
+  #tensors = null;
+  /** @type {Map<Parameter, Tensor> | null} */
+  #gradientTensors = null;
+  /** Parameters whose tensor is newer than the packed copy. @type {Set<Parameter>} */
+  #stale = new Set();
+  /** The last training forward, as long as what it kept is there and goes with the parameters. @type {Run | null} */
+  #run = null;
+  /** Why backward is refused; empty if it is not. */
+  #refusal = NONE_YET;
+  #disposed = false;
+
+  static {
+    firstNotFinite = (module) => module.#firstNotFinite();
+  }
+
+  /**
+   * @hideconstructor
+   * @param {Engine} engine
+   * @param {(field: Field) => boolean} has which fields this configuration has
+   * @param {unknown} config
+   * @param {Readonly<Record<string, unknown>>} fixed the values of other fields
+   * @param {unknown} init
+   */
+  constructor(engine, has, config, fixed, init) {
+    if (!(engine instanceof Engine)) {
+      throw new AddnormError('INVALID_ARGUMENT', 'a module is made by an.ffn, an.block or an.stack, not by new');
+    }
+    this.#engine = engine;
+    this.#workspace = new Kept(engine.memory, 'the workspace');
+    this.#saved = new Kept(engine.memory, 'what backward needs');
+    const known = engine.lists.fields.filter(has).map((field) => field.name);
+    const given = { ...check.options('config', config, known, 'field'), ...fixed };
+    const { seed, weights, layout } = initOf(init);
+    this.#seed = seed;
+    try {
+      this.#config = this.#configure(given, known);
+      this.#parameters = this.#enumerate(fixed.layer === 0);
+      this.#packed = engine.memory.alloc(this.#size('an_module_packed_bytes'), 'the packed parameters');
+      if (weights !== undefined) this.#adopt(weights, layout);
+      else for (const parameter of this.#parameters) this.#packInitial(parameter);
+    } catch (error) {
+      this.#free();
+      throw error;
+    }
+    engine.track(this);
+  }
+
+  /**
+   * Writes the configuration where the module reads it.
+   * @param {Record<string, unknown>} given
+   * @param {readonly string[]} known
+   * @returns {Readonly<Record<string, number | boolean | string | null>>} with what auto stands for
+   */
+  #configure(given, known) {
+    const { memory, lists } = this.#engine;
+    const { fields } = lists;
+    const values = fields.map((field) => encode(this.#engine, field, given[field.name] ?? field.default, known));
+    this.#fields = memory.alloc(fields.length * 8, 'the configuration');
+    return Frame.run(this.#engine, (frame) => {
+      const resolved = frame.room(fields.length * 8, 'the configuration');
+      const fault = frame.room(4, 'the configuration');
+      memory.doubles(this.#fields, fields.length).set(values);
+      if (memory.call('an_config_check', this.#fields, fault) !== 0) {
+        const { name, help } = fields[memory.words(fault, 1)[0]];
+        const value = given[name] ?? 'its default';
+        const which = ['activation_p0', 'activation_p1'].indexOf(name);
+        if (which >= 0) {
+          const index = values[fields.findIndex((field) => field.name === 'activation')];
+          const expected = outsideDomain(this.#engine, index, which, Number(value));
+          throw check.invalid(`config.${name}`, value, `${expected}, for ${lists.activations[index].name}`);
+        }
+        throw new AddnormError(
+          'INVALID_ARGUMENT',
+          `config.${name}: ${value} does not go with the other fields. ${help}`,
+        );
+      }
+      this.#engine.compute('config', 'an_config_resolve', resolved, this.#fields);
+      const numbers = memory.doubles(resolved, fields.length);
+      const entries = fields.map((field, i) => [field.name, decode(field.type, field.options, numbers[i])]);
+      return Object.freeze(Object.fromEntries(entries.filter(([name]) => known.includes(String(name)))));
+    });
+  }
+
+  /**
+   * @param {boolean} whole of a stack: a layer's parameters have its number before their names
+   * @returns {readonly Parameter[]}
+   */
+  #enumerate(whole) {
+    const { memory } = this.#engine;
+    return Frame.run(this.#engine, (frame) => {
+      const sizes = frame.room(8, 'a shape');
+      return Array.from({ length: memory.call('an_module_parameter_count', this.#fields) }, (_, index) => {
+        const rank = memory.call('an_module_parameter_shape', this.#fields, index, sizes, sizes + 4);
+        const [rows, columns] = memory.words(sizes, 2);
+        const name = memory.text('an_module_parameter_name', this.#fields, index) ?? '';
+        const layer = whole ? memory.call('an_module_parameter_layer', this.#fields, index) : 0;
+        return {
+          name: layer > 0 ? `layers.${layer - 1}.${name}` : name,
+          index,
+          shape: Object.freeze(rank === 2 ? [rows, columns] : [columns]),
+          learned: memory.call('an_module_parameter_learned', this.#fields, index) !== 0,
+          offset: (memory.call('an_module_parameter_offset', this.#fields, index) >>> 0) * 4,
+        };
+      });
+    });
+  }
+
+  /**
+   * A number of bytes that the module tells.
+   * @param {string} name
+   * @param {...number} args
+   */
+  #size(name, ...args) {
+    const bytes = this.#engine.memory.call(name, this.#fields, ...args) >>> 0;
+    if (bytes === 0) throw new AddnormError('OUT_OF_MEMORY', 'this module exceeds a 32-bit memory');
+    return bytes;
+  }
+
+  /**
+   * Writes the values of a parameter that has no tensor yet: what the seed gives, or what forward has left in a buffer.
+   * @param {number} address
+   * @param {Parameter} parameter
+   */
+  #read(address, { name, index, learned }) {
+    if (learned) this.#engine.compute(name, 'an_module_parameter_init', address, this.#fields, index, this.#seed);
+    else this.#engine.compute(name, 'an_module_unpack', address, this.#fields, index, this.#packed);
+  }
+
+  /**
+   * @param {number} address of a parameter's values
+   * @param {Parameter} parameter
+   */
+  #pack(address, { name, index }) {
+    this.#engine.compute(name, 'an_module_pack', this.#packed, this.#packedBackward, this.#fields, index, address);
+  }
+
+  /** @param {Parameter} parameter */
+  #packInitial(parameter) {
+    Frame.run(this.#engine, (frame) => {
+      const { address } = frame.output(parameter.shape, parameter.name);
+      const { name, index } = parameter;
+      this.#engine.compute(name, 'an_module_parameter_init', address, this.#fields, index, this.#seed);
+      this.#pack(address, parameter);
+    });
+  }
+
+  /**
+   * Operands for every parameter, in their order; nothing is written yet.
+   * @param {Frame} frame
+   * @param {string} what
+   * @param {unknown} values
+   * @param {import('./types.js').Layout} layout
+   */
+  #match(frame, what, values, layout) {
+    if (!isPlain(values)) throw check.invalid(what, values, 'an object of named weights');
+    const names = this.#parameters.map((parameter) => parameter.name);
+    const unknown = Object.keys(values).find((name) => !names.includes(name));
+    if (unknown !== undefined) {
+      throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name '${unknown}'; ${suggestion(unknown, names)}`);
+    }
+    const missing = names.filter((name) => !Object.hasOwn(values, name));
+    if (missing.length > 0) {
+      throw new AddnormError('INVALID_ARGUMENT', `${what}: ${quoted(missing)} missing; expected ${quoted(names)}`);
+    }
+    return this.#parameters.map(({ name, shape }) => {
+      const wanted = layout === 'in_out' ? [...shape].reverse() : shape;
+      const hint = layout === 'out_in' && shape.length === 2 ? "; for [in, out] pass layout: 'in_out'" : '';
+      return frame.input(`${what}.${name}`, values[name], wanted, hint);
+    });
+  }
+
+  /**
+   * Takes weights, which are kept as tensors since no seed makes them again.
+   * @param {unknown} weights
+   * @param {import('./types.js').Layout} layout
+   */
+  #adopt(weights, layout) {
+    Frame.run(this.#engine, (frame) => {
+      const operands = this.#match(frame, 'weights', weights, layout);
+      this.#makeTensors((address, parameter, i) => {
+        if (layout === 'in_out' && parameter.shape.length === 2) {
+          Frame.run(this.#engine, (inner) => {
+            const turned = inner.output(operands[i].shape, parameter.name);
+            operands[i].copyTo(turned.address);
+            inner.permute(address, turned, [1, 0]);
+          });
+        } else {
+          operands[i].copyTo(address);
+        }
+        this.#pack(address, parameter);
+      });
+    });
+  }
+
+  /**
+   * A tensor for every parameter, or none and an error.
+   * @param {(address: number, parameter: Parameter, i: number) => void} fill
+   */
+  #makeTensors(fill) {
+    const base = this.#engine.memory.alloc(this.#size('an_module_values_bytes'), 'the parameters');
+    try {
+      this.#parameters.forEach((parameter, i) => void fill(base + parameter.offset, parameter, i));
+    } catch (error) {
+      this.#engine.memory.free(base);
+      throw error;
+    }
+    this.#values = base;
+    this.#tensors = this.#within(base, this.#parameters, (parameter) => this.#change(parameter));
+    return this.#tensors;
+  }
+
+  /**
+   * Tensors in memory of the module's own.
+   * @param {number} base
+   * @param {readonly Parameter[]} parameters
+   * @param {(parameter: Parameter) => void} changed called after set()
+   */
+  #within(base, parameters, changed) {
+    return new Map(
+      parameters.map((parameter) => {
+        const { shape, offset } = parameter;
+        return [parameter, new Tensor(this.#engine, base + offset, shape, () => changed(parameter))];
+      }),
+    );
+  }
+
+  #materialise() {
+    this.#alive();
+    return this.#tensors ?? this.#makeTensors((address, parameter) => this.#read(address, parameter));
+  }
+
+  #differentiate() {
+    this.#alive();
+    if (!this.#gradientTensors) {
+      const learned = this.#parameters.filter((parameter) => parameter.learned);
+      this.#gradients = this.#engine.memory.alloc(this.#size('an_module_values_bytes'), 'the gradients');
+      this.#gradientTensors = this.#within(this.#gradients, learned, () => {});
+      this.zeroGrad();
+    }
+    return this.#gradientTensors;
+  }
+
+  /** Makes what only training needs. */
+  #prepare() {
+    this.#materialise();
+    this.#differentiate();
+    if (this.#packedBackward !== 0) return;
+    const bytes = this.#size('an_module_packed_bwd_bytes');
+    this.#packedBackward = this.#engine.memory.alloc(bytes, 'the parameters packed for backward');
+    for (const parameter of this.#parameters) this.#stale.add(parameter);
+  }
+
+  /** @param {Parameter} parameter whose values are others now */
+  #change(parameter) {
+    this.#stale.add(parameter);
+    this.#run = null;
+    if (this.#refusal === '') this.#refusal = CHANGED;
+  }
+
+  #alive() {
+    if (this.#disposed) throw new AddnormError('DISPOSED', 'this module has been disposed');
+  }
+
+  /** The configuration that is used: every field, with what auto stands for. */
+  get config() {
+    return /** @type {import('./types.js').Resolved<Config>} */ (this.#config);
+  }
+
+  /**
+   * The learned parameters by name, in PyTorch's layout: `up` [d_ff, d_model], `down` [d_model, d_ff], `up_bias`, ...;
+   * in a stack `layers.0.up` and so on. They belong to the module: it disposes them. The first access makes them, so a
+   * module that only runs costs its packed copy alone. After `set()` the next forward sees the new numbers; after a
+   * write through `data` call `touch()`.
+   * @returns {Readonly<Record<string, Tensor>>}
+   */
+  get parameters() {
+    return named(this.#materialise(), true);
+  }
+
+  /**
+   * The running statistics of batch_norm, which are state but not learned; else empty.
+   * @returns {Readonly<Record<string, Tensor>>}
+   */
+  get buffers() {
+    return named(this.#materialise(), false);
+  }
+
+  /**
+   * The gradients of the parameters, by the same names. backward adds to them; zeroGrad sets them to 0.
+   * @returns {Readonly<Record<string, Tensor>>}
+   */
+  get gradients() {
+    return named(this.#differentiate(), true);
+  }
+
+  /** Sets all gradients to 0. */
+  zeroGrad() {
+    this.#alive();
+    if (this.#gradients === 0) return;
+    this.#engine.memory.floats(this.#gradients, this.#size('an_module_values_bytes') / 4).fill(0);
+  }
+
+  /** Says that parameters have been written through `data`: the next forward packs them anew. */
+  touch() {
+    this.#alive();
+    for (const parameter of this.#tensors?.keys() ?? []) this.#change(parameter);
+  }
+
+  /**
+   * y for x [..., d_model]; a stack has d_in and d_out there, where they are not 0. The axis before the last is the
+   * length of a sequence, those before it are the batch. A workspace is kept between calls and grows where more rows
+   * come; so is what backward needs.
+   * @template {TensorLike} T
+   * @param {T} x
+   * @param {import('./types.js').ForwardOptions} [options]
+   * @returns {import('./types.js').Like<T>}
+   */
+  forward(x, options) {
+    this.#alive();
+    const given = check.options('options', options, ['train', 'seed', 'mask']);
+    const train = check.boolean('train', given.train ?? false);
+    const seed = check.word('seed', given.seed ?? 0);
+    return Frame.run(this.#engine, (frame) => {
+      const input = frame.input('x', x);
+      const run = this.#runOf(input.shape, seed);
+      const mask = maskOf(frame, given.mask, run);
+      const y = frame.output(run.output);
+      const ends = /** @type {const} */ ([y.address, input.address]);
+      if (!train) {
+        run.mask = mask?.address ?? 0;
+        this.#repack();
+        this.#forward(run, ...ends);
+      } else {
+        this.#prepare();
+        this.#repack();
+        this.#work(1, run);
+        this.#saved.reserve(this.#keptBytes(run));
+        this.#run = null;
+        this.#keep(run, this.#saved.address, mask);
+        this.#forward(run, ...ends);
+        this.#run = run;
+        this.#refusal = '';
+        this.#readBuffers();
+      }
+      return frame.results(input, { y }).y;
+    });
+  }
+
+  /**
+   * The gradient of a loss by x, from the one by y: dx for the last `forward(x, { train: true })`. The parameters' are
+   * added to `gradients`.
+   * @template {TensorLike} T
+   * @template {import('./types.js').BackwardOptions} [O={}]
+   * @param {T} dy as y
+   * @param {O} [options]
+   * @returns {import('./types.js').Dx<T, O>} undefined with `dx: false`
+   * @throws {AddnormError} `NO_FORWARD` if there was no such forward, backward has used it, or parameters have changed
+   */
+  backward(dy, options) {
+    this.#alive();
+    const wanted = check.boolean('dx', check.options('options', options, ['dx']).dx ?? true);
+    return Frame.run(this.#engine, (frame) => {
+      const run = this.#run;
+      if (!run || this.#refusal !== '') {
+        throw new AddnormError('NO_FORWARD', `backward: needs a forward with train: true; ${this.#refusal}`);
+      }
+      const output = frame.input('dy', dy, run.output);
+      const dx = wanted ? frame.output(run.input) : null;
+      this.#backward(run, dx?.address ?? 0, this.#gradients, output.address, 0);
+      this.#refusal = USED;
+      return dx ? frame.results(output, { dx }).dx : undefined;
+    });
+  }
+
+  /**
+   * What one training pass does to the signal and its gradient in every sublayer. It leaves gradients, running statistics
+   * and a forward that waits for its backward as they are.
+   * @param {TensorLike} x as forward takes it
+   * @param {TensorLike | ((y: Float32Array) => TensorLike)} dy the gradient of a loss by y, or what makes it from y
+   * @param {import('./types.js').ProbeOptions} [options]
+   * @returns {import('./types.js').Probe}
+   */
+  probe(x, dy, options) {
+    this.#alive();
+    const given = check.options('options', options, ['seed', 'mask']);
+    const seed = check.word('seed', given.seed ?? 0);
+    return Frame.run(this.#engine, (frame) => {
+      const { memory } = this.#engine;
+      const input = frame.input('x', x);
+      const run = this.#runOf(input.shape, seed);
+      const mask = maskOf(frame, given.mask, run);
+      const y = frame.output(run.output);
+      const ends = /** @type {const} */ ([y.address, input.address]);
+      this.#prepare();
+      this.#repack();
+      this.#keep(run, frame.room(this.#keptBytes(run), 'what backward needs'), mask);
+      const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
+      this.#forward(run, ...ends);
+      try {
+        const answer = typeof dy === 'function' ? dy(memory.floats(y.address, y.size).slice()) : dy;
+        this.#alive();
+        const sublayers = this.#measure(frame, run, frame.input('dy', answer, run.output).address, gradients);
+        const { mean, std, rms, gradient, nonFinite } = /** @type {import('./types.js').ProbeStream} */ (
+          sublayers.pop()
+        );
+        const norms = this.#parameters
+          .filter(({ learned }) => learned)
+          .map(({ name, shape, offset }) => {
+            return [name, Math.sqrt(sumSquares(this.#engine, [[gradients + offset, check.product(shape)]]))];
+          });
+        return {
+          sublayers,
+          stream: { mean, std, rms, gradient, nonFinite },
+          gradients: Object.fromEntries(norms),
+        };
+      } finally {
+        // Takes back what forward has made of the running statistics.
+        for (const [parameter, tensor] of this.#disposed ? [] : (this.#tensors ?? [])) {
+          if (!parameter.learned) this.#pack(addressOf(tensor, this.#engine, parameter.name), parameter);
+        }
+      }
+    });
+  }
+
+  /**
+   * @param {readonly number[]} shape x's
+   * @param {number} seed
+   * @returns {Run}
+   */
+  #runOf(shape, seed) {
+    const { d_model, d_in, d_out, positions } = /** @type {any} */ (this.#config);
+    const width = d_in || d_model;
+    if (shape.at(-1) !== width) {
+      throw new AddnormError('SHAPE_MISMATCH', `x: expected [..., ${width}], got ${shapeText(shape)}`);
+    }
+    const length = shape.at(-2) ?? 1;
+    if (positions > 0 && length > positions) {
+      throw new AddnormError('SHAPE_MISMATCH', `x: a length of ${length}, where there are ${positions} positions`);
+    }
+    const output = Object.freeze([...shape.slice(0, -1), d_out || d_model]);
+    return { batch: check.product(shape.slice(0, -2)), length, input: shape, output, seed, saved: 0, mask: 0 };
+  }
+
+  /**
+   * Sees to the workspace of a forward (0: inference, 1: training) or a backward (2).
+   * @param {number} kind
+   * @param {Run} run
+   */
+  #work(kind, { batch, length }) {
+    if (batch * length > 0) this.#workspace.reserve(this.#size('an_module_workspace_bytes', kind, batch, length));
+  }
+
+  /**
+   * Bytes that a training forward keeps: its mask, and what the module saves.
+   * @param {Run} run
+   */
+  #keptBytes({ batch, length }) {
+    const rows = batch * length;
+    return rows > 0 ? maskBytes(rows) + this.#size('an_module_saved_bytes', batch, length) : 0;
+  }
+
+  /**
+   * Lays out what a training forward keeps.
+   * @param {Run} run
+   * @param {number} address of #keptBytes
+   * @param {Operand | null} mask
+   */
+  #keep(run, address, mask) {
+    run.saved = address + maskBytes(run.batch * run.length);
+    if (mask && mask.size > 0) {
+      mask.copyTo(address);
+      run.mask = address;
+    }
+  }
+
+  /**
+   * @param {Run} run
+   * @param {number} y
+   * @param {number} x
+   */
+  #forward(run, y, x) {
+    const { seed, batch, length, mask, saved } = run;
+    this.#work(Number(saved !== 0), run);
+    const { address, bytes } = this.#workspace;
+    const own = [this.#packed, saved, address, bytes, this.#fields];
+    this.#engine.compute('forward', 'an_module_fwd', y, x, mask, ...own, seed, batch, length);
+  }
+
+  /**
+   * @param {Run} run
+   * @param {number} dx
+   * @param {number} gradients
+   * @param {number} dy
+   * @param {number} probe
+   */
+  #backward(run, dx, gradients, dy, probe) {
+    const { seed, batch, length, mask, saved } = run;
+    this.#work(2, run);
+    const { address, bytes } = this.#workspace;
+    const own = [this.#packed, this.#packedBackward, saved, address, bytes, this.#fields];
+    this.#engine.compute('backward', 'an_module_bwd', dx, gradients, dy, mask, ...own, seed, batch, length, probe);
+  }
+
+  /**
+   * Runs backward for what it tells of the sublayers; the last is the stream behind them.
+   * @param {Frame} frame
+   * @param {Run} run
+   * @param {number} dy
+   * @param {number} gradients that it may overwrite
+   */
+  #measure(frame, run, dy, gradients) {
+    const { memory } = this.#engine;
+    const columns = memory.call('an_probe_count');
+    const count = memory.call('an_module_probe_count', this.#fields);
+    const probe = frame.room(count * columns * 8, 'the probe');
+    memory.doubles(probe, count * columns).fill(0);
+    memory.floats(gradients, this.#size('an_module_values_bytes') / 4).fill(0);
+    this.#backward(run, 0, gradients, dy, probe);
+    const names = Array.from({ length: columns }, (_, i) => camelCase(memory.text('an_probe_name', i) ?? ''));
+    const values = memory.doubles(probe, count * columns);
+    const { layer = 1, mixing = 'none' } = /** @type {any} */ (this.#config);
+    const each = mixing === 'none' ? 1 : 2;
+    return Array.from({ length: count }, (_, i) => {
+      const row = Object.fromEntries(names.map((name, column) => [name, values[i * columns + column]]));
+      return /** @type {import('./types.js').ProbeSublayer} */ ({
+        layer: layer + Math.floor(i / each),
+        sublayer: i % each === each - 1 ? 'ffn' : 'mixing',
+        ...row,
+        branchRatio: row.branchRms / row.rms,
+      });
+    });
+  }
+
+  #firstNotFinite() {
+    const run = this.#run;
+    if (!run) return null;
+    try {
+      return Frame.run(this.#engine, (frame) => {
+        const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
+        const rows = this.#measure(frame, run, frame.zeros(run.output).address, gradients);
+        const first = rows.findIndex(({ nonFinite }) => nonFinite > 0);
+        return first > 0 ? rows[first - 1].layer : first < 0 ? null : 0;
+      });
+    } catch {
+      return null; // no memory for it: the caller has an error to report already
+    }
+  }
+
+  #repack() {
+    for (const parameter of this.#stale) {
+      const tensor = /** @type {Tensor} */ (this.#tensors?.get(parameter));
+      this.#pack(addressOf(tensor, this.#engine, parameter.name), parameter);
+      this.#stale.delete(parameter);
+    }
+  }
+
+  /** Brings the tensors of running statistics, if there are any, up to what forward has made of them. */
+  #readBuffers() {
+    for (const [parameter, tensor] of this.#tensors ?? []) {
+      if (!parameter.learned) this.#read(addressOf(tensor, this.#engine, parameter.name), parameter);
+    }
+  }
+
+  /**
+   * A copy of all parameters and buffers, as `loadState` and `init.weights` take them.
+   * @returns {State}
+   */
+  state() {
+    this.#alive();
+    const entries = this.#parameters.map((parameter) => {
+      const { name, shape } = parameter;
+      const tensor = this.#tensors?.get(parameter);
+      const data = tensor
+        ? tensor.toArray()
+        : Frame.run(this.#engine, (frame) => {
+            const value = frame.output(shape, name);
+            this.#read(value.address, parameter);
+            return this.#engine.memory.floats(value.address, value.size).slice();
+          });
+      return [name, { shape: [...shape], data }];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  /**
+   * Replaces all parameters and buffers, or none if any is missing, unknown or of another shape.
+   * @param {Readonly<Record<string, TensorLike>>} state
+   */
+  loadState(state) {
+    this.#alive();
+    Frame.run(this.#engine, (frame) => {
+      const operands = this.#match(frame, 'state', state, 'out_in');
+      const targets = [...this.#materialise()].map(([{ name }, tensor]) => frame.input(name, tensor));
+      // A parameter that takes the place of another is read before it is itself overwritten.
+      const sources = operands.map((operand, i) =>
+        targets.some((target, j) => j !== i && operand.overlaps(target)) ? operand.copy() : operand,
+      );
+      this.#parameters.forEach((parameter, i) => {
+        sources[i].copyTo(targets[i].address);
+        this.#change(parameter);
+      });
+    });
+  }
+
+  /**
+   * What a forward costs.
+   * @param {number} length tokens of a sequence
+   * @param {number} [batch] sequences; default 1
+   * @returns {import('./types.js').Cost}
+   */
+  cost(length, batch = 1) {
+    this.#alive();
+    const rows = [check.word('batch', batch), check.word('length', length)];
+    return Frame.run(this.#engine, (frame) => {
+      const cost = frame.room(32, 'the cost');
+      this.#engine.compute('cost', 'an_module_cost', cost, this.#fields, ...rows);
+      const [parameters, flops, bytes, matmulFlops] = this.#engine.memory.doubles(cost, 4);
+      return { parameters, flops, matmulFlops, bytes };
+    });
+  }
+
+  /** Frees the module and its parameters. More than once is fine. */
+  dispose() {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#free();
+    this.#engine.untrack(this);
+  }
+
+  [Symbol.dispose]() {
+    this.dispose();
+  }
+
+  #free() {
+    for (const tensors of [this.#tensors, this.#gradientTensors]) for (const t of tensors?.values() ?? []) release(t);
+    const kept = [this.#workspace.address, this.#saved.address];
+    for (const address of [...kept, this.#fields, this.#packed, this.#packedBackward, this.#values, this.#gradients]) {
+      this.#engine.memory.free(address);
+    }
+  }
+}
+
+const FFN = 'd_model d_ff activation activation_p0 activation_p1 gated bias dropout init init_std'.split(' ');
+
+/**
+ * A feed-forward network, dense or gated: `down(activation(up(x)))` or `down(activation(gate(x)) * up(x))`.
+ * @extends {Module<import('./types.js').FfnConfig>}
+ */
+export class Ffn extends Module {
+  /**
+   * @hideconstructor
+   * @param {Engine} engine
+   * @param {unknown} config
+   * @param {unknown} init
+   */
+  constructor(engine, config, init) {
+    const fixed = { norm: 'none', placement: 'none', residual: false };
+    super(engine, ({ name }) => FFN.includes(name), config, fixed, init);
+  }
+}
+
+/**
+ * A feed-forward network with its norm and residual connection; with `mixing` a sublayer before it that mixes tokens.
+ * @extends {Module<import('./types.js').BlockConfig>}
+ */
+export class Block extends Module {
+  /**
+   * @hideconstructor
+   * @param {Engine} engine
+   * @param {unknown} config
+   * @param {unknown} init
+   */
+  constructor(engine, config, init) {
+    super(engine, ({ group }) => group !== 'stack', config, {}, init);
+  }
+}
+
+/**
+ * Blocks one after another, with what stands before and behind them.
+ * @extends {Module<import('./types.js').StackConfig>}
+ */
+export class Stack extends Module {
+  /**
+   * @hideconstructor
+   * @param {Engine} engine
+   * @param {unknown} config
+   * @param {unknown} init
+   */
+  constructor(engine, config, init) {
+    super(engine, ({ name }) => name !== 'layer', config, { layer: 0 }, init);
+  }
+}
+
+/**
+ * The sum of the squares of all these numbers, in double: NaN or infinite if one of them is, and only then.
+ * @param {Engine} engine
+ * @param {Iterable<readonly [address: number, length: number]>} parts
+ */
+export function sumSquares(engine, parts) {
+  return Frame.run(engine, (frame) => {
+    const sum = frame.room(8, 'the sum');
+    engine.memory.doubles(sum, 1)[0] = 0;
+    for (const part of parts) engine.compute('sum', 'an_sum_squares', sum, ...part);
+    return engine.memory.doubles(sum, 1)[0];
+  });
+}
+
+/**
+ * @param {Map<Parameter, Tensor>} tensors
+ * @param {boolean} learned
+ */
+function named(tensors, learned) {
+  const entries = [...tensors].filter(([parameter]) => parameter.learned === learned);
+  return Object.freeze(Object.fromEntries(entries.map(([{ name }, tensor]) => [name, tensor])));
+}
+
+/** @param {number} rows */
+const maskBytes = (rows) => Math.ceil(rows / 4) * 16;
+
+/**
+ * @param {Frame} frame
+ * @param {unknown} value
+ * @param {Run} run
+ */
+function maskOf(frame, value, { batch, length }) {
+  if (value === undefined) return null;
+  const mask = frame.input('mask', value);
+  if (mask.size === batch * length) return mask;
+  throw new AddnormError('SHAPE_MISMATCH', `mask: expected [${batch}, ${length}], got ${shapeText(mask.shape)}`);
+}
+
+/** @param {string} name as C has it */
+function camelCase(name) {
+  return name.replace('nonfinite', 'non_finite').replace(/_./g, (part) => part[1].toUpperCase());
+}
+
+/**
+ * @param {unknown} init
+ * @returns {{ seed: number, weights: unknown, layout: import('./types.js').Layout }}
+ */
+function initOf(init) {
+  const given = check.options('init', init, ['seed', 'weights', 'layout']);
+  if (given.weights !== undefined && given.seed !== undefined) {
+    throw new AddnormError('INVALID_ARGUMENT', 'init: expected seed or weights, got both');
+  }
+  return {
+    seed: check.word('init.seed', given.seed ?? 0),
+    weights: given.weights,
+    layout: check.name('init.layout', given.layout ?? 'out_in', ['out_in', 'in_out']),
+  };
+}
+
+/**
+ * A field's value as the module takes it.
+ * @param {Engine} engine
+ * @param {Field} field
+ * @param {unknown} value null: auto
+ * @param {readonly string[]} known the names that may be given
+ * @returns {number}
+ */
+function encode(engine, field, value, known) {
+  const what = `config.${field.name}`;
+  if (value === null) return NaN;
+  if (field.options) return numberOf(what, engine.lists.numbers[field.type], value);
+  if (field.type === 'bool') return Number(check.boolean(what, value));
+  // Layer 0 is the whole stack, which has a name of its own here.
+  const min = field.name === 'layer' && known.includes('layer') ? 1 : field.min;
+  return (field.type === 'int' ? check.integer : check.number)(what, value, min, field.max);
+}
