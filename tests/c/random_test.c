@@ -1,4 +1,5 @@
-/* The generator against Random123's known answers, the quantiles against erfc, the distributions by statistics. */
+/* The generator against Random123's known answers, the quantiles against erfc, the distributions and dropout by
+ * statistics. */
 #include "../../src/random.h"
 
 #include "test.h"
@@ -127,6 +128,87 @@ static void test_prefix(void) {
   }
 }
 
+/* From the words of the generator: dropped where word / 2^32 < p. Any split of a run at any place gives the same. */
+static void test_dropout_words(void) {
+  const double ps[] = {0x1p-32, 0.1, 0.25, 0.5, 0.9, 1 - 0x1p-32, 1 - 0x1p-53};
+  enum { COUNT = 61 };
+  uint64_t state = 9;
+  const uint64_t firsts[] = {0, 1, 2, 3, 4, 0x3fffffffeu, 0xffffffffffffff00u};
+  for (size_t k = 0; k < sizeof ps / sizeof *ps; k++)
+    for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
+      const double p = ps[k];
+      float *x = guarded_alloc(COUNT, k % 4), *y = guarded_alloc(COUNT, f % 4), *part = guarded_alloc(COUNT, 1);
+      for (size_t i = 0; i < COUNT; i++) x[i] = (float)test_normal(&state);
+      dropout_apply(y, x, p, 11, 12, firsts[f], COUNT);
+      for (size_t i = 0; i < COUNT; i++) {
+        const uint64_t index = firsts[f] + i;
+        const uint32_t counter[4] = {(uint32_t)(index / 4), (uint32_t)(index / 4 >> 32), 0, 0}, key[2] = {11, 12};
+        uint32_t word[4];
+        philox4x32(word, counter, key);
+        const double u = word[index % 4] * 0x1p-32;
+        /* A p between two multiples of 2^-32 counts as the lower. */
+        if (u < floor(p * 0x1p32) * 0x1p-32)
+          CHECK(bits_from_float(y[i]) == 0, "element %zu of p %g: %g", i, p, y[i]);
+        else
+          CHECK(ulp_error(y[i], x[i] / (1 - p)) <= 0.5001, "element %zu of p %g: %g", i, p, y[i]);
+      }
+      for (size_t split = 0; split <= COUNT; split++) {
+        memcpy(part, x, COUNT * sizeof(float)); /* in place */
+        dropout_apply(part + split, part + split, p, 11, 12, firsts[f] + split, COUNT - split);
+        dropout_apply(part, part, p, 11, 12, firsts[f], split);
+        CHECK(memcmp(part, y, COUNT * sizeof(float)) == 0, "split at %zu of a run from %llu", split,
+              (unsigned long long)firsts[f]);
+      }
+      guarded_free(x, COUNT, k % 4, "x"), guarded_free(y, COUNT, f % 4, "y"), guarded_free(part, COUNT, 1, "part");
+    }
+}
+
+static void test_dropout(void) {
+  float *x = guarded_alloc(N, 1), *y = guarded_alloc(N, 2), *other = guarded_alloc(N, 3);
+  const double ps[] = {0.01, 0.1, 0.5, 0.9};
+  for (size_t i = 0; i < N; i++) x[i] = 1;
+  for (size_t k = 0; k < 4; k++) {
+    const double p = ps[k], sigma = sqrt(p * (1 - p) / N);
+    CHECK(an_dropout(y, x, p, 5, 6, N) == AN_OK, "status");
+    double mean = 0, kept = 0, pairs = 0;
+    for (size_t i = 0; i < N; i++) mean += y[i] / N, kept += y[i] != 0, pairs += i > 0 && y[i] != 0 && y[i - 1] != 0;
+    CHECK(fabs(kept / N - (1 - p)) < 4 * sigma, "p %g: kept %g", p, kept / N);
+    CHECK(fabs(mean - 1) < 4 * sigma / (1 - p) + 1e-7, "p %g: mean %g", p, mean);
+    CHECK(fabs(pairs / (N - 1) - (1 - p) * (1 - p)) < 8 * sigma, "p %g: neighbours %g", p, pairs / (N - 1));
+    for (int which = 0; which < 2; which++) {
+      an_dropout(other, x, p, which ? 5 : 6, which ? 7 : 6, N);
+      double both = 0;
+      for (size_t i = 0; i < N; i++) both += y[i] != 0 && other[i] != 0;
+      CHECK(fabs(both / N - (1 - p) * (1 - p)) < 8 * sigma, "p %g: another %s", p, which ? "stream" : "seed");
+    }
+  }
+  guarded_free(x, N, 1, "x"), guarded_free(y, N, 2, "y"), guarded_free(other, N, 3, "other");
+
+  float odd[4] = {NAN, INFINITY, -0.0f, 3e38f}, out[4] = {42, 42, 42, 42};
+  CHECK(an_dropout(out, odd, 0, 1, 2, 4) == AN_OK && memcmp(out, odd, sizeof odd) == 0, "p 0 copies");
+  CHECK(an_dropout(odd, odd, 0, 1, 2, 4) == AN_OK && memcmp(out, odd, sizeof odd) == 0, "p 0 in place");
+  /* All but one of 2^32 are dropped. */
+  CHECK(an_dropout(out, odd, 1 - 0x1p-32, 1, 2, 4) == AN_OK, "status");
+  for (int i = 0; i < 4; i++) CHECK(bits_from_float(out[i]) == 0, "a dropped %g is %g", odd[i], out[i]);
+  CHECK(an_dropout(out, odd, 1, 1, 2, 4) == AN_INVALID_VALUE, "p 1");
+  CHECK(an_dropout(out, odd, -0.1, 1, 2, 4) == AN_INVALID_VALUE, "p < 0");
+  CHECK(an_dropout(out, odd, NAN, 1, 2, 0) == AN_INVALID_VALUE, "NaN");
+  CHECK(an_dropout(out, odd, 0.5, 1, 2, SIZE_MAX / 2) == AN_SIZE_OVERFLOW, "bytes");
+  CHECK(an_dropout(NULL, odd, 0.5, 1, 2, 4) == AN_NULL_POINTER, "y");
+  CHECK(an_dropout(out, NULL, 0.5, 1, 2, 4) == AN_NULL_POINTER, "x");
+  CHECK(an_dropout(NULL, NULL, 0.5, 1, 2, 0) == AN_OK, "nothing to do");
+}
+
+static void test_log1p(void) {
+  CHECK(log1p_series(0) == 0, "0");
+  double worst = 0;
+  for (int i = -1000; i < 2000; i++) {
+    const double x = exp2(i / 40.0), error = fabs(log1p_series(x) / log1p(x) - 1);
+    worst = fmax(worst, error);
+  }
+  CHECK(worst < 1e-15, "log1p: %g", worst);
+}
+
 static void test_edges(void) {
   /* One float wide: rounding may not reach the open end. */
   float x[4096];
@@ -156,6 +238,9 @@ int main(void) {
   test_quantile();
   test_distributions();
   test_prefix();
+  test_dropout_words();
+  test_dropout();
+  test_log1p();
   test_edges();
   return test_report("random");
 }
