@@ -149,7 +149,7 @@ static void infer(const pass *s, float *y, const float *x, float *workspace) {
   float *const streams[2] = {workspace, workspace + stream};
   float *const rest = workspace + streams_of(p) * stream;
   size_t left = steps_of(p);
-#define NEXT (--left ? streams[left % 2] : y)
+#define NEXT (--left ? streams[left % streams_of(p)] : y)
   if (has_start(p)) {
     float *const to = NEXT;
     start(s, to, x);

@@ -680,7 +680,7 @@ static void test_config(void) {
     if (strcmp(type, "float") != 0) check_config(name, min + 0.5, AN_INVALID_VALUE);
   }
   CHECK(an_field_name(an_field_count()) == NULL && an_field_type(an_field_count()) == NULL, "beyond the list");
-  CHECK(an_affine_name(3) == NULL && an_init_name(4) == NULL, "beyond the list");
+  CHECK(an_affine_name(3) == NULL && an_init_name(8) == NULL, "beyond the list");
   CHECK(an_placement_name(an_placement_count()) == NULL, "beyond the list");
   for (size_t p = 0; p < an_placement_count(); p++)
     CHECK(*an_placement_formula(p) && *an_placement_help(p), "%s", an_placement_name(p));
