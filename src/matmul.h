@@ -16,12 +16,17 @@ static inline size_t matmul_part(size_t n, size_t max) {
 
 static inline size_t at_most(size_t n, size_t max) { return n < max ? n : max; }
 
-/* Sizes of buffers: SIZE_MAX where a product or a sum overflows, which no buffer has. */
+/* Sizes of buffers in floats. What overflows is SIZE_TOO_LARGE: no memory has it, and a sum of it and a few sizes that
+ * there are does not wrap around. */
+#define SIZE_TOO_LARGE (SIZE_MAX / 2)
 static inline size_t size_times(size_t a, size_t b) {
   size_t c;
-  return __builtin_mul_overflow(a, b, &c) ? SIZE_MAX : c;
+  return __builtin_mul_overflow(a, b, &c) || c > SIZE_TOO_LARGE ? SIZE_TOO_LARGE : c;
 }
-static inline size_t size_plus(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
+static inline size_t size_plus(size_t a, size_t b) {
+  size_t c;
+  return __builtin_add_overflow(a, b, &c) || c > SIZE_TOO_LARGE ? SIZE_TOO_LARGE : c;
+}
 
 /* 1 if the bytes of a * b floats overflow size_t. */
 int matmul_overflows(size_t a, size_t b);
@@ -40,7 +45,7 @@ void matmul_rows(float *y, const float *x, const float *w, const float *bias, in
                  size_t out);
 
 /* Panels from a matrix w (in, out) that lies at row and column strides of its own, as matmul reads them:
- * (out + 7) / 8 * 8 * in floats. */
+ * (out + 7) / 8 * 8 * in floats; SIZE_TOO_LARGE if that overflows. */
 void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out);
 size_t matmul_packed_size(size_t in, size_t out);
 
