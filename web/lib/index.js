@@ -24,10 +24,13 @@ import {
   tensor,
   zeros,
 } from './ops.js';
+import { clipGradNorm, Optimizer, optimizers } from './optimizer.js';
+import { schedule, schedules } from './schedule.js';
 import { selfTest } from './self-test.js';
 import { Tensor } from './tensor.js';
+import { theory } from './theory.js';
 
-export { AddnormError, Block, Ffn, Stack, Tensor };
+export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
 
 /**
  * @template T
@@ -76,6 +79,7 @@ export { AddnormError, Block, Ffn, Stack, Tensor };
 /** @typedef {import('./types.js').InitName} InitName */
 /** @typedef {import('./types.js').Labels} Labels */
 /** @typedef {import('./types.js').Layout} Layout */
+/** @typedef {import('./types.js').Learnable} Learnable */
 /** @typedef {import('./types.js').LinearOptions} LinearOptions */
 /** @typedef {import('./types.js').LoadOptions} LoadOptions */
 /** @typedef {import('./types.js').LossAlias} LossAlias */
@@ -86,6 +90,9 @@ export { AddnormError, Block, Ffn, Stack, Tensor };
 /** @typedef {import('./types.js').NormInfo} NormInfo */
 /** @typedef {import('./types.js').NormName} NormName */
 /** @typedef {import('./types.js').NormOptions} NormOptions */
+/** @typedef {import('./types.js').OptimizerInfo} OptimizerInfo */
+/** @typedef {import('./types.js').OptimizerName} OptimizerName */
+/** @typedef {import('./types.js').ParameterGroup} ParameterGroup */
 /** @typedef {import('./types.js').PlacementInfo} PlacementInfo */
 /** @typedef {import('./types.js').PlacementName} PlacementName */
 /** @typedef {import('./types.js').Probe} Probe */
@@ -93,6 +100,9 @@ export { AddnormError, Block, Ffn, Stack, Tensor };
 /** @typedef {import('./types.js').ProbeStream} ProbeStream */
 /** @typedef {import('./types.js').ProbeSublayer} ProbeSublayer */
 /** @typedef {import('./types.js').RandomOptions} RandomOptions */
+/** @typedef {import('./types.js').ScheduleInfo} ScheduleInfo */
+/** @typedef {import('./types.js').ScheduleName} ScheduleName */
+/** @typedef {import('./types.js').ScheduleOptions} ScheduleOptions */
 /** @typedef {import('./types.js').SelfTestReport} SelfTestReport */
 /** @typedef {import('./types.js').Shaped} Shaped */
 /** @typedef {import('./types.js').SoftmaxOptions} SoftmaxOptions */
@@ -100,8 +110,15 @@ export { AddnormError, Block, Ffn, Stack, Tensor };
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').Stats} Stats */
 /** @typedef {import('./types.js').TensorLike} TensorLike */
+/** @typedef {import('./types.js').Theory} Theory */
+/** @typedef {import('./types.js').TheoryOptions} TheoryOptions */
 /** @typedef {import('./types.js').Variant} Variant */
 /** @typedef {import('./errors.js').ErrorCode} ErrorCode */
+
+/**
+ * @template {OptimizerName} N
+ * @typedef {import('./types.js').OptimizerOptions<N>} OptimizerOptions
+ */
 
 /**
  * Loads the module: a new instance with memory of its own. Compilation is shared by all loads of one URL; after a
@@ -201,6 +218,18 @@ export class Addnorm {
      * @type {readonly FieldInfo[]}
      */
     this.fields = fields;
+    /**
+     * What `optimizer` takes.
+     * @readonly
+     * @type {readonly OptimizerInfo[]}
+     */
+    this.optimizers = optimizers;
+    /**
+     * What `schedule` takes.
+     * @readonly
+     * @type {readonly ScheduleInfo[]}
+     */
+    this.schedules = schedules;
     Object.freeze(this);
   }
 
@@ -538,6 +567,65 @@ export class Addnorm {
    */
   stack(config, init) {
     return new Stack(this.#engine, config, init);
+  }
+
+  /**
+   * An optimiser with PyTorch's formulas and defaults. Each `step()` takes the gradients as they are.
+   *
+   * ```js
+   * const optimizer = an.optimizer('adamw', model, { rate: 3e-4, decay: 'matrices', clip: 1 });
+   * ```
+   * @template {OptimizerName} N
+   * @param {N} name
+   * @param {Learnable} parameters a module, or tensors and their gradients by name
+   * @param {OptimizerOptions<N>} [options]
+   * @returns {Optimizer} to be disposed
+   */
+  optimizer(name, parameters, options) {
+    return new Optimizer(this.#engine, name, parameters, options);
+  }
+
+  /**
+   * The Euclidean norm of all gradients together. Where it is above maxNorm, and finite, they are scaled down to it in
+   * place, as PyTorch's clip_grad_norm_ does it.
+   * @param {Learnable} parameters as `optimizer` takes them
+   * @param {number} maxNorm
+   * @returns {number} the norm before
+   */
+  clipGradNorm(parameters, maxNorm) {
+    return clipGradNorm(this.#engine, parameters, maxNorm);
+  }
+
+  /**
+   * A learning rate for every step, counted from 1; the same bits on every engine.
+   *
+   * ```js
+   * const rate = an.schedule('warmup_cosine', { rate: 3e-4, warmup: 100, total: 2000 });
+   * const optimizer = an.optimizer('adam', model, { rate });
+   * ```
+   * @param {ScheduleName} name
+   * @param {ScheduleOptions} options
+   * @returns {(step: number) => number}
+   */
+  schedule(name, options) {
+    return schedule(name, options);
+  }
+
+  /**
+   * What theory expects of a stack of this configuration at its initialisation, for a stream and an output gradient of
+   * independent N(0, 1): how the stream grows, how the gradient comes back, and how large it is by each weight. `probe`
+   * measures the same.
+   *
+   * ```js
+   * const { stream, gradient } = an.theory({ d_model: 256, depth: 24, placement: 'pre' });
+   * const growth = stream[24] / stream[0];
+   * ```
+   * @param {StackConfig} [config]
+   * @param {TheoryOptions} [options]
+   * @returns {Theory}
+   */
+  theory(config, options) {
+    return theory(this.#engine, config, options);
   }
 
   /**

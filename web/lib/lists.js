@@ -17,7 +17,7 @@ const item = Object.freeze({
  * @param {(index: number) => T} make
  * @returns {readonly Readonly<T>[]}
  */
-function list(count, make) {
+export function list(count, make) {
   return Object.freeze(
     Array.from({ length: count }, (_, index) => Object.freeze(Object.assign(Object.create(item), make(index)))),
   );
@@ -38,20 +38,12 @@ function names(memory, from) {
   return Object.freeze(result);
 }
 
-const crossEntropy = 'the mean or sum of -Σ t log p over the classes, t given by a label or as probabilities';
-const lossInfos = /** @type {const} */ ([
-  { name: 'mse', aliases: [], help: 'Mean squared error: the mean or sum of (prediction - target)².' },
-  {
-    name: 'softmax_cross_entropy',
-    aliases: ['cross_entropy', 'soft_cross_entropy'],
-    help: `Cross-entropy of logits: ${crossEntropy}, p = softmax(prediction).`,
-  },
-  {
-    name: 'nll',
-    aliases: ['nll_loss'],
-    help: `Negative log-likelihood: ${crossEntropy}, the prediction being log p.`,
-  },
-]);
+/** @type {[name: import('./types.js').LossName, aliases: string, help: string][]} */
+const lossInfos = [
+  ['mse', '', 'Mean of (prediction - target)²'],
+  ['softmax_cross_entropy', 'cross_entropy soft_cross_entropy', 'Mean of -Σ target log softmax(prediction)'],
+  ['nll', 'nll_loss', 'Mean of -Σ target prediction, which is log-probabilities'],
+];
 
 /** @param {Memory} memory */
 export function readLists(memory) {
@@ -93,8 +85,8 @@ export function readLists(memory) {
   }));
 
   const losses = list(lossInfos.length, (i) => {
-    const { name, aliases, help } = lossInfos[i];
-    return { name, aliases: Object.freeze([...aliases]), help };
+    const [name, aliases, help] = lossInfos[i];
+    return { name, aliases: words(aliases), help };
   });
 
   const placements = list(memory.call('an_placement_count'), (i) => ({

@@ -108,7 +108,8 @@ export class Module {
     const { seed, weights, layout } = initOf(init);
     this.#seed = seed;
     try {
-      this.#config = this.#configure(given, known);
+      this.#fields = engine.memory.alloc(engine.lists.fields.length * 8, 'the configuration');
+      this.#config = configure(engine, given, known, this.#fields);
       this.#parameters = this.#enumerate(fixed.layer === 0);
       this.#packed = engine.memory.alloc(this.#size('an_module_packed_bytes'), 'the packed parameters');
       if (weights !== undefined) this.#adopt(weights, layout);
@@ -118,42 +119,6 @@ export class Module {
       throw error;
     }
     engine.track(this);
-  }
-
-  /**
-   * Writes the configuration where the module reads it.
-   * @param {Record<string, unknown>} given
-   * @param {readonly string[]} known
-   * @returns {Readonly<Record<string, number | boolean | string | null>>} with what auto stands for
-   */
-  #configure(given, known) {
-    const { memory, lists } = this.#engine;
-    const { fields } = lists;
-    const values = fields.map((field) => encode(this.#engine, field, given[field.name] ?? field.default, known));
-    this.#fields = memory.alloc(fields.length * 8, 'the configuration');
-    return Frame.run(this.#engine, (frame) => {
-      const resolved = frame.room(fields.length * 8, 'the configuration');
-      const fault = frame.room(4, 'the configuration');
-      memory.doubles(this.#fields, fields.length).set(values);
-      if (memory.call('an_config_check', this.#fields, fault) !== 0) {
-        const { name, help } = fields[memory.words(fault, 1)[0]];
-        const value = given[name] ?? 'its default';
-        const which = ['activation_p0', 'activation_p1'].indexOf(name);
-        if (which >= 0) {
-          const index = values[fields.findIndex((field) => field.name === 'activation')];
-          const expected = outsideDomain(this.#engine, index, which, Number(value));
-          throw check.invalid(`config.${name}`, value, `${expected}, for ${lists.activations[index].name}`);
-        }
-        throw new AddnormError(
-          'INVALID_ARGUMENT',
-          `config.${name}: ${value} does not go with the other fields. ${help}`,
-        );
-      }
-      this.#engine.compute('config', 'an_config_resolve', resolved, this.#fields);
-      const numbers = memory.doubles(resolved, fields.length);
-      const entries = fields.map((field, i) => [field.name, decode(field.type, field.options, numbers[i])]);
-      return Object.freeze(Object.fromEntries(entries.filter(([name]) => known.includes(String(name)))));
-    });
   }
 
   /**
@@ -227,20 +192,15 @@ export class Module {
    * @param {import('./types.js').Layout} layout
    */
   #match(frame, what, values, layout) {
-    if (!isPlain(values)) throw check.invalid(what, values, 'an object of named weights');
-    const names = this.#parameters.map((parameter) => parameter.name);
-    const unknown = Object.keys(values).find((name) => !names.includes(name));
-    if (unknown !== undefined) {
-      throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name '${unknown}'; ${suggestion(unknown, names)}`);
-    }
-    const missing = names.filter((name) => !Object.hasOwn(values, name));
-    if (missing.length > 0) {
-      throw new AddnormError('INVALID_ARGUMENT', `${what}: ${quoted(missing)} missing; expected ${quoted(names)}`);
-    }
+    const found = matchNames(
+      what,
+      values,
+      this.#parameters.map((parameter) => parameter.name),
+    );
     return this.#parameters.map(({ name, shape }) => {
       const wanted = layout === 'in_out' ? [...shape].reverse() : shape;
       const hint = layout === 'out_in' && shape.length === 2 ? "; for [in, out] pass layout: 'in_out'" : '';
-      return frame.input(`${what}.${name}`, values[name], wanted, hint);
+      return frame.input(`${what}.${name}`, found[name], wanted, hint);
     });
   }
 
@@ -767,6 +727,25 @@ export class Stack extends Module {
 }
 
 /**
+ * Checks that an object has these names and no other.
+ * @param {string} what
+ * @param {unknown} values
+ * @param {readonly string[]} names
+ */
+export function matchNames(what, values, names) {
+  if (!isPlain(values)) throw check.invalid(what, values, 'an object of named weights');
+  const unknown = Object.keys(values).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name '${unknown}'; ${suggestion(unknown, names)}`);
+  }
+  const missing = names.filter((name) => !Object.hasOwn(values, name));
+  if (missing.length > 0) {
+    throw new AddnormError('INVALID_ARGUMENT', `${what}: ${quoted(missing)} missing; expected ${quoted(names)}`);
+  }
+  return values;
+}
+
+/**
  * The sum of the squares of all these numbers, in double: NaN or infinite if one of them is, and only then.
  * @param {Engine} engine
  * @param {Iterable<readonly [address: number, length: number]>} parts
@@ -777,6 +756,40 @@ export function sumSquares(engine, parts) {
     engine.memory.doubles(sum, 1)[0] = 0;
     for (const part of parts) engine.compute('sum', 'an_sum_squares', sum, ...part);
     return engine.memory.doubles(sum, 1)[0];
+  });
+}
+
+/**
+ * Writes a configuration as the module reads it.
+ * @param {Engine} engine
+ * @param {Record<string, unknown>} given
+ * @param {readonly string[]} known the names that may be given
+ * @param {number} address of a double for each of all fields
+ * @returns {Readonly<Record<string, number | boolean | string | null>>} with what auto stands for
+ */
+export function configure(engine, given, known, address) {
+  const { memory, lists } = engine;
+  const { fields } = lists;
+  const values = fields.map((field) => encode(engine, field, given[field.name] ?? field.default, known));
+  return Frame.run(engine, (frame) => {
+    const resolved = frame.room(fields.length * 8, 'the configuration');
+    const fault = frame.room(4, 'the configuration');
+    memory.doubles(address, fields.length).set(values);
+    if (memory.call('an_config_check', address, fault) !== 0) {
+      const { name, help } = fields[memory.words(fault, 1)[0]];
+      const value = given[name] ?? 'its default';
+      const which = ['activation_p0', 'activation_p1'].indexOf(name);
+      if (which >= 0) {
+        const index = values[fields.findIndex((field) => field.name === 'activation')];
+        const expected = outsideDomain(engine, index, which, Number(value));
+        throw check.invalid(`config.${name}`, value, `${expected}, for ${lists.activations[index].name}`);
+      }
+      throw new AddnormError('INVALID_ARGUMENT', `config.${name}: ${value} does not go with the other fields. ${help}`);
+    }
+    engine.compute('config', 'an_config_resolve', resolved, address);
+    const numbers = memory.doubles(resolved, fields.length);
+    const entries = fields.map((field, i) => [field.name, decode(field.type, field.options, numbers[i])]);
+    return Object.freeze(Object.fromEntries(entries.filter(([name]) => known.includes(String(name)))));
   });
 }
 

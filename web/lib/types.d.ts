@@ -1,5 +1,6 @@
 // The types of the public API that are not classes. The names in the unions are those of the module's lists, in their
 // order; tests/js/types.test.js compares them.
+import type { Module } from './module.js';
 import type { Tensor } from './tensor.js';
 
 // ---- Names ----------------------------------------------------------------------------------------------------------
@@ -64,6 +65,10 @@ export type InitName =
   | 'zero';
 
 export type MixingName = 'none' | 'mean' | 'attention';
+
+export type OptimizerName = 'sgd' | 'adam' | 'adamw';
+
+export type ScheduleName = 'constant' | 'warmup' | 'warmup_cosine' | 'warmup_inverse_sqrt';
 
 /** `out_in`: a weight is [out, in], as PyTorch has it. */
 export type Layout = 'out_in' | 'in_out';
@@ -423,6 +428,33 @@ export interface Probe {
   gradients: Record<string, number>;
 }
 
+export interface TheoryOptions {
+  /** Tokens of a sequence, where they are mixed. Default: `positions`, else 1. */
+  length?: number | undefined;
+}
+
+/** What wide layers do at their initialisation. Elements' second moments: of an RMS the square. */
+export interface Theory {
+  /** Whether there are curves; if not, notes says why and they are empty. */
+  supported: boolean;
+  /**
+   * What F, the feed-forward network, does to a stream of second moment 1: the mean of a hidden unit, the second moment c
+   * of F(x), and the factor cPrime of the gradient's on the way back.
+   */
+  moments: { mean: number; c: number; cPrime: number };
+  /** E[x²] of the stream that enters each sublayer (mixing, where there is one, before each ffn), and at last behind them. */
+  stream: number[];
+  /** E[g²] of the gradient by the same streams; the gradient of the output, behind a final norm, has 1. */
+  gradient: number[];
+  /**
+   * Per layer, for `up`, `down`, `gate`, `value`, `out` (those there are): the gradient's RMS over the square root of the
+   * number of tokens, and its ratio to that of the last layer, NaN where both are 0.
+   */
+  weights: Record<string, { rms: number[]; ratio: number[] }>;
+  /** What the curves leave out or approximate. */
+  notes: string[];
+}
+
 export interface Cost {
   /** Learned numbers. */
   parameters: number;
@@ -432,6 +464,76 @@ export interface Cost {
   matmulFlops: number;
   /** Of parameters, input and output. */
   bytes: number;
+}
+
+// ---- Training -------------------------------------------------------------------------------------------------------
+
+/** What is learned: a module's parameters, or tensors and their gradients by name. */
+export type Learnable = Module<unknown> | Readonly<Record<string, { value: Tensor; gradient: Tensor }>>;
+
+interface CommonSettings {
+  /** The learning rate, or what gives it for a step, counted from 1. Default 0.001. */
+  rate?: number | ((step: number) => number) | undefined;
+  /** Default 0; adamw 0.01. sgd and adam add weightDecay * value to the gradient, adamw takes it from the value. */
+  weightDecay?: number | undefined;
+  /** `'matrices'`: none for what has one axis, norms and biases. Default `'all'`. */
+  decay?: 'all' | 'matrices' | undefined;
+}
+
+interface SgdSettings extends CommonSettings {
+  /** From 0 to 1; default 0. */
+  momentum?: number | undefined;
+  /** Default 0. */
+  dampening?: number | undefined;
+  /** Default false. */
+  nesterov?: boolean | undefined;
+}
+
+interface AdamSettings extends CommonSettings {
+  /** Default [0.9, 0.999]. */
+  betas?: readonly [number, number] | undefined;
+  /** Default 1e-8. */
+  eps?: number | undefined;
+  /** Add eps before the bias correction, as ONNX does; default false. */
+  epsilonFirst?: boolean | undefined;
+}
+
+export type OptimizerSettings<Name extends OptimizerName> = Name extends 'sgd' ? SgdSettings : AdamSettings;
+
+/** Parameters that have settings of their own; what is left out is as for the others. */
+export type ParameterGroup<Name extends OptimizerName = OptimizerName> = OptimizerSettings<Name> & {
+  match: readonly string[] | ((name: string, shape: readonly number[]) => boolean);
+};
+
+export type OptimizerOptions<Name extends OptimizerName = OptimizerName> = OptimizerSettings<Name> & {
+  /** The first that matches counts. */
+  groups?: readonly ParameterGroup<Name>[] | undefined;
+  /** Scale the gradients of a step so that their norm is at most this, as clipGradNorm does; they stay as they are. */
+  clip?: number | undefined;
+};
+
+export interface ScheduleOptions {
+  /** The largest. */
+  rate: number;
+  /** Steps until it is reached; default 0. Not for constant. */
+  warmup?: number | undefined;
+  /** warmup_cosine: the step from which on the rate is `min`. */
+  total?: number | undefined;
+  /** warmup_cosine: default 0. */
+  min?: number | undefined;
+}
+
+/** What an AddnormError with code `DIVERGED` has beside. */
+export interface Divergence {
+  /** The one that was not taken. */
+  step: number;
+  /** A parameter whose gradient is not finite, or that would become so. */
+  tensor: string;
+  /**
+   * The layer, from 1, whose forward was the first that was not finite, 0 if the input was; if all were, the tensor's. null
+   * where there is none.
+   */
+  layer: number | null;
 }
 
 // ---- Lists ----------------------------------------------------------------------------------------------------------
@@ -468,6 +570,18 @@ export interface PlacementInfo {
   readonly name: PlacementName;
   /** TeX, with N the norm and F the feed-forward network. */
   readonly formula: string;
+  readonly help: string;
+}
+
+export interface OptimizerInfo {
+  readonly name: OptimizerName;
+  readonly defaults: Readonly<OptimizerSettings<'sgd'> & OptimizerSettings<'adam'>>;
+}
+
+export interface ScheduleInfo {
+  readonly name: ScheduleName;
+  /** Which of ScheduleOptions it takes. */
+  readonly options: readonly string[];
   readonly help: string;
 }
 
