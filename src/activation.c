@@ -55,51 +55,72 @@ an_status activation_check(size_t activation, double p0, double p1) {
   return AN_OK;
 }
 
-void activation_apply(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
+/* y = activation(x), activation(x) * factor, activation'(x) * factor, n being a multiple of AN_LANES. */
+typedef void activation_loop(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
+                             double p1);
+
+static void apply_vectors(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
+                          double p1) {
+  (void)factor;
   switch (activation) {
-#define AN_ACTIVATION(id, ...)      \
-  case AN_ACT_##id:                 \
-    map(y, x, n, act_##id, p0, p1); \
+#define AN_ACTIVATION(id, ...)              \
+  case AN_ACT_##id:                         \
+    map_vectors(y, x, n, act_##id, p0, p1); \
     break;
 #include "activation/list.def"
 #undef AN_ACTIVATION
   }
+}
+
+static void gated_vectors(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
+                          double p1) {
+  switch (activation) {
+#define AN_ACTIVATION(id, ...)                      \
+  case AN_ACT_##id:                                 \
+    map_product(y, x, factor, n, act_##id, p0, p1); \
+    break;
+#include "activation/list.def"
+#undef AN_ACTIVATION
+  }
+}
+
+static void gradient_vectors(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
+                             double p1) {
+  switch (activation) {
+#define AN_ACTIVATION(id, ...)                             \
+  case AN_ACT_##id:                                        \
+    map_product(y, x, factor, n, act_##id##_grad, p0, p1); \
+    break;
+#include "activation/list.def"
+#undef AN_ACTIVATION
+  }
+}
+
+/* The tail is padded here, for the whole list at once: a tail in every loop would double the code. */
+AN_INLINE void run(activation_loop *loop, float *y, const float *x, const float *factor, size_t n, size_t activation,
+                   double p0, double p1) {
+  const size_t tail = n % AN_LANES, whole = n - tail;
+  loop(y, x, factor, whole, activation, p0, p1);
+  if (tail == 0) return;
+  float last_x[AN_LANES], last_factor[AN_LANES];
+  vf_store(last_x, vf_load_tail(x + whole, tail, 0.0f));
+  vf_store(last_factor, vf_load_tail(factor + whole, tail, 0.0f));
+  loop(last_x, last_x, last_factor, AN_LANES, activation, p0, p1);
+  memcpy(y + whole, last_x, tail * sizeof(float));
+}
+
+void activation_apply(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
+  run(apply_vectors, y, x, x, n, activation, p0, p1);
 }
 
 void activation_apply_gated(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0,
                             double p1) {
-  switch (activation) {
-#define AN_ACTIVATION(id, ...)                   \
-  case AN_ACT_##id:                              \
-    map_gated(y, gate, up, n, act_##id, p0, p1); \
-    break;
-#include "activation/list.def"
-#undef AN_ACTIVATION
-  }
-}
-
-static void gradient_of_vectors(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
-                                double p1) {
-  switch (activation) {
-#define AN_ACTIVATION(id, ...)                           \
-  case AN_ACT_##id:                                      \
-    map_gradient(dx, x, dy, n, act_##id##_grad, p0, p1); \
-    break;
-#include "activation/list.def"
-#undef AN_ACTIVATION
-  }
+  run(gated_vectors, y, gate, up, n, activation, p0, p1);
 }
 
 void activation_gradient(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
                          double p1) {
-  const size_t tail = n % AN_LANES, whole = n - tail;
-  gradient_of_vectors(dx, x, dy, whole, activation, p0, p1);
-  if (tail == 0) return;
-  float padded[2][AN_LANES];
-  vf_store(padded[0], vf_load_tail(x + whole, tail, 0.0f));
-  vf_store(padded[1], vf_load_tail(dy + whole, tail, 0.0f));
-  gradient_of_vectors(padded[0], padded[0], padded[1], AN_LANES, activation, p0, p1);
-  memcpy(dx + whole, padded[0], tail * sizeof(float));
+  run(gradient_vectors, dx, x, dy, n, activation, p0, p1);
 }
 
 /* In pieces that stay in cache, from what is there: no third copy of every activation. The gate identity is a product.

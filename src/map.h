@@ -10,26 +10,21 @@
 
 typedef vf (*map_op)(vf x, double p0, double p1);
 
-/* y[i] = op(x[i]); y may equal x. */
+/* y[i] = op(x[i]), n being a multiple of AN_LANES; y may equal x. */
+AN_INLINE void map_vectors(float *y, const float *x, size_t n, map_op op, double p0, double p1) {
+  for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, op(vf_load(x + i), p0, p1));
+}
+
+/* y[i] = op(x[i]) * factor[i], n being a multiple of AN_LANES; y may equal x or factor. */
+AN_INLINE void map_product(float *y, const float *x, const float *factor, size_t n, map_op op, double p0, double p1) {
+  for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, vf_mul(op(vf_load(x + i), p0, p1), vf_load(factor + i)));
+}
+
+/* y[i] = op(x[i]) for any n; y may equal x. */
 AN_INLINE void map(float *y, const float *x, size_t n, map_op op, double p0, double p1) {
-  size_t i = 0;
-  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(y + i, op(vf_load(x + i), p0, p1));
-  if (i < n) vf_store_tail(y + i, n - i, op(vf_load_tail(x + i, n - i, 0.0f), p0, p1));
-}
-
-/* y[i] = op(gate[i]) * up[i]; y may equal gate or up. */
-AN_INLINE void map_gated(float *y, const float *gate, const float *up, size_t n, map_op op, double p0, double p1) {
-  size_t i = 0;
-  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(y + i, vf_mul(op(vf_load(gate + i), p0, p1), vf_load(up + i)));
-  if (i < n)
-    vf_store_tail(y + i, n - i,
-                  vf_mul(op(vf_load_tail(gate + i, n - i, 0.0f), p0, p1), vf_load_tail(up + i, n - i, 0.0f)));
-}
-
-/* dx[i] = dy[i] * op(x[i]), n being a multiple of AN_LANES: the caller pads a tail, once for all of its ops. dx may
- * equal x or dy. */
-AN_INLINE void map_gradient(float *dx, const float *x, const float *dy, size_t n, map_op op, double p0, double p1) {
-  for (size_t i = 0; i < n; i += AN_LANES) vf_store(dx + i, vf_mul(vf_load(dy + i), op(vf_load(x + i), p0, p1)));
+  const size_t tail = n % AN_LANES, i = n - tail;
+  map_vectors(y, x, i, op, p0, p1);
+  if (tail) vf_store_tail(y + i, tail, op(vf_load_tail(x + i, tail, 0.0f), p0, p1));
 }
 
 /* ---- Row reductions ---- */
