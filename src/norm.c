@@ -356,7 +356,7 @@ enum { STRIP = 256, COLUMN_CHAIN = 8 };
 /* A strip's constants, a row of them for each p[i] of the ops. */
 enum { COLUMN_CONSTANTS = 6 };
 typedef float columns[COLUMN_CONSTANTS][STRIP];
-AN_INLINE void load_columns(vf *p, columns k, size_t c, int n) {
+AN_INLINE void load_columns(vf *p, float (*k)[STRIP], size_t c, int n) {
   for (int i = 0; i < n; i++) p[i] = vf_load(k[i] + c);
 }
 static void set_columns(columns k, size_t c, const normaliser *s) {
@@ -555,6 +555,382 @@ void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const 
   }
 }
 
+/* ---- Gradients ----
+ *
+ * Of elements that share their statistics, g being dy * (weight + offset) and n the normalised element:
+ *   dx = factor * (g - mean(g) - slope * n * mean(g n))
+ * without mean(g) where no mean is taken off, and dx = factor * g where the statistics are given. Sums of g and g n are
+ * near or exact as the statistics are, and exact too where float is too coarse or too narrow for g.
+ */
+
+/* One weight for each element, or AN_LANES copies of one for all. */
+typedef struct weights {
+  const float *w;
+  size_t places; /* what is left of an index into w: all of it, or 0 */
+  float offset;
+} weights;
+static const float ones[4] = {1, 1, 1, 1};
+AN_INLINE weights each_weight(affine a) {
+  return a.weight ? (weights){a.weight, SIZE_MAX, a.offset} : (weights){ones, 0, 0};
+}
+
+enum { G, GN, SIZE, SUMS }; /* sums of g, g n, |g| */
+/* x's constants as op_near has them, then mean(g) and slope * mean(g n). */
+typedef struct shares {
+  double g, gn;
+} shares;
+AN_INLINE void near_constants(vf *p, const normaliser *s, shares k) {
+  p[0] = vf_set(s->m.near), p[1] = vf_set((float)(s->m.mean - s->m.near)), p[2] = vf_set((float)s->factor);
+  p[3] = vf_set((float)k.g), p[4] = vf_set((float)k.gn);
+}
+
+AN_INLINE void add_gradient_terms(vf *sum, vf x, vf dy, vf w, const vf *p) {
+  const vf g = vf_mul(dy, w);
+  sum[G] = vf_add(sum[G], g);
+  sum[GN] = vf_madd(g, op_near(x, p), sum[GN]);
+  sum[SIZE] = vf_add(sum[SIZE], vf_abs(g));
+}
+/* n is of no account where its share is 0, infinite or not. */
+AN_INLINE vf gradient_vector(vf x, vf dy, vf w, const vf *p) {
+  const vf n = vf_select(vf_ne(p[4], vf_set(0.0f)), op_near(x, p), p[4]);
+  return vf_mul(p[2], vf_nmadd(n, p[4], vf_sub(vf_mul(dy, w), p[3])));
+}
+
+/* The vectors of a gradient at place i, `left` elements from the end: those beyond it are the mean, dy 0. */
+typedef struct gradient_input {
+  vf x, dy, w;
+} gradient_input;
+AN_INLINE gradient_input load_gradient(const float *x, const float *dy, weights w, size_t i, size_t left, vf near) {
+  const float *const weight = w.w + (i & w.places);
+  if (left >= AN_LANES)
+    return (gradient_input){vf_load(x + i), vf_load(dy + i), vf_add(vf_load(weight), vf_set(w.offset))};
+  return (gradient_input){vf_load_tail(x + i, left, vf_first(near)), vf_load_tail(dy + i, left, 0.0f),
+                          vf_add(vf_load_tail(weight, left, 0.0f), vf_set(w.offset))};
+}
+
+/* Two chains of CHAIN vectors side by side, as `reduce` has four. */
+static void near_sums(double *sum, const float *x, const float *dy, size_t n, weights w, const normaliser *s) {
+  vf p[5];
+  near_constants(p, s, (shares){0, 0});
+  for (size_t i = 0; i < n;) {
+    const vf zero = vf_set(0.0f);
+    vf even[SUMS] = {zero, zero, zero}, odd[SUMS] = {zero, zero, zero};
+    for (int k = 0; k < CHAIN && i < n; k++, i += 2 * AN_LANES) {
+      const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
+      add_gradient_terms(even, a.x, a.dy, a.w, p);
+      if (n - i <= AN_LANES) continue;
+      const gradient_input b = load_gradient(x, dy, w, i + AN_LANES, n - i - AN_LANES, p[0]);
+      add_gradient_terms(odd, b.x, b.dy, b.w, p);
+    }
+    for (int j = 0; j < SUMS; j++) {
+      const vf v = vf_add(even[j], odd[j]);
+      sum[j] += vd_sum(vd_add(vd_low(v), vd_high(v)));
+    }
+  }
+}
+static void near_gradient(float *dx, const float *x, const float *dy, size_t n, weights w, const normaliser *s,
+                          shares k) {
+  vf p[5];
+  near_constants(p, s, k);
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
+    store_lanes(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
+  }
+}
+
+AN_INLINE double exact_g(const float *dy, weights w, size_t i) {
+  return (double)dy[i] * ((double)w.w[i & w.places] + w.offset);
+}
+static void exact_sums(double *sum, const float *x, const float *dy, size_t n, weights w, const normaliser *s) {
+  for (size_t i = 0; i < n; i++) {
+    const double g = exact_g(dy, w, i);
+    sum[G] += g;
+    sum[GN] += g * ((x[i] - s->m.mean) * s->factor);
+    sum[SIZE] += __builtin_fabs(g);
+  }
+}
+static void exact_gradient(float *dx, const float *x, const float *dy, size_t n, weights w, const normaliser *s,
+                           shares k) {
+  for (size_t i = 0; i < n; i++) {
+    const double n_share = k.gn == 0 ? 0 : (x[i] - s->m.mean) * s->factor * k.gn;
+    dx[i] = (float)(s->factor * (exact_g(dy, w, i) - k.g - n_share));
+  }
+}
+
+/* Whether float holds g, its products with n (at most the root of their number) and their sums. A sum of 0 is exact if
+ * no weight underflowed. */
+AN_INLINE int float_does(const double *sum) {
+  return (sum[SIZE] >= 0x1p-100 && sum[SIZE] <= 0x1p100 && sum[GN] - sum[GN] == 0) || sum[SIZE] == 0;
+}
+
+/* The sums over elements that count; w is for each run alike. dy lies as x does. */
+static void gradient_sums(double *sum, const elements *e, const float *dy, weights w, const normaliser *s) {
+  for (int exact = s->m.exact; exact < 2; exact++) {
+    for (int j = 0; j < SUMS; j++) sum[j] = 0;
+    for (piece p = {0}; next_piece(&p, e);) {
+      const weights part = {w.w + (p.first & w.places), w.places, w.offset};
+      if (exact)
+        exact_sums(sum, e->x + p.at, dy + p.at, p.n, part, s);
+      else
+        near_sums(sum, e->x + p.at, dy + p.at, p.n, part, s);
+    }
+    if (exact || (float_does(sum) && (sum[SIZE] != 0 || !w.places))) return;
+  }
+}
+
+/* What the statistics' dependence on x takes from each g; n elements have these sums. */
+static shares shares_of(const double *sum, const normaliser *s, size_t n) {
+  const double share = 1.0 / (double)n;
+  return (shares){s->kind == CENTRED ? sum[G] * share : 0, s->slope == 0 ? 0 : s->slope * (sum[GN] * share)};
+}
+
+/* dx = g alpha tanh'(alpha x). Returns the sum of g x tanh'(alpha x), dyt's gradient by alpha; tanh' makes a term 0 at
+ * infinity. */
+static double dyt_gradient(float *dx, const float *x, const float *dy, size_t n, weights w, double alpha) {
+  const vf a = vf_set((float)alpha), largest = vf_set(0x1.fffffep127f);
+  vd low = vd_set(0.0), high = low;
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    const gradient_input in = load_gradient(x, dy, w, i, n - i, vf_set(0.0f));
+    const vf t = vf_mul(in.dy, slope_dyt(in.x, a)), bounded = vf_min(vf_max(in.x, vf_neg(largest)), largest);
+    low = vd_add(low, vd_mul(vd_mul(vd_low(t), vd_low(in.w)), vd_low(bounded)));
+    high = vd_add(high, vd_mul(vd_mul(vd_high(t), vd_high(in.w)), vd_high(bounded)));
+    store_lanes(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
+  }
+  return vd_sum(vd_add(low, high));
+}
+
+/* dx = added + the gradient of n elements; added may be NULL. dx may equal any input. dyt's gradient by alpha is added
+ * to *dalpha. */
+static void write_gradient(float *dx, const float *added, double *dalpha, const float *x, const float *dy, size_t n,
+                           weights w, const normaliser *s, shares k, int exact) {
+  enum { PART = 256 };
+  float buffer[PART];
+  for (size_t i = 0; i < n; i += PART) {
+    const size_t count = n - i < PART ? n - i : PART;
+    const weights part = {w.w + (i & w.places), w.places, w.offset};
+    float *const out = added || !dx ? buffer : dx + i;
+    if (s->kind == TANH)
+      *dalpha += dyt_gradient(out, x + i, dy + i, count, part, s->factor);
+    else if (exact)
+      exact_gradient(out, x + i, dy + i, count, part, s, k);
+    else
+      near_gradient(out, x + i, dy + i, count, part, s, k);
+    if (added && dx) add_apply(dx + i, buffer, added + i, 1.0, count);
+  }
+}
+
+/* dweight (d) += the columns of dy n, x and dy being (rows, d; row stride ld) and s[r * step] what normalises row r. */
+static void weight_gradient(float *dweight, const float *x, const float *dy, size_t ld, size_t rows, size_t d,
+                            const normaliser *s, size_t step) {
+  enum { PART = 256 };
+  for (size_t first = 0; first < rows; first += CHAIN)
+    for (size_t i = 0; i < d; i += PART) {
+      const size_t count = d - i < PART ? d - i : PART;
+      float n[PART], sum[PART] = {0};
+      for (size_t r = first; r < rows && r < first + CHAIN; r++) {
+        normalise(n, x + r * ld + i, count, s + r * step, (affine){NULL, NULL, 0});
+        for (size_t c = 0; c < count; c += AN_LANES)
+          vf_store(sum + c,
+                   vf_madd(load_lanes(dy + r * ld + i + c, count - c), load_lanes(n + c, count - c), vf_load(sum + c)));
+      }
+      add_apply(dweight + i, sum, dweight + i, 1.0, count);
+    }
+}
+
+/* ---- Gradients of row norms ---- */
+
+/* an_norm_bwd, with `added` (rows, d) or NULL added to dx. */
+static void rows_gradient(float *dx, const float *added, float *dweight, float *dbias, float *dalpha, const float *x,
+                          const float *dy, const float *weight, const float *alpha, size_t norm, double eps,
+                          double weight_offset, size_t rows, size_t d) {
+  const weights w = each_weight((affine){weight, NULL, (float)weight_offset});
+  double sum_alpha = 0;
+  for (size_t first = 0; first < rows; first += CHAIN) {
+    const size_t count = rows - first < CHAIN ? rows - first : CHAIN, at = first * d;
+    normaliser s[CHAIN];
+    for (size_t r = 0; r < count; r++) s[r] = row_normaliser(x + at + r * d, d, norm, eps, alpha);
+    if (dweight) weight_gradient(dweight, x + at, dy + at, d, count, d, s, 1);
+    if (dbias) sum_columns(dbias, dy + at, d, count, d);
+    for (size_t r = 0; r < count && (dx || (dalpha && s[r].kind == TANH)); r++) {
+      const size_t row = at + r * d;
+      const elements e = {x + row, 1, 0, d, NULL, d};
+      double sum[SUMS] = {0};
+      if (s[r].kind == CENTRED || s[r].kind == UNCENTRED) gradient_sums(sum, &e, dy + row, w, s + r);
+      write_gradient(dx ? dx + row : NULL, added ? added + row : NULL, &sum_alpha, x + row, dy + row, d, w, s + r,
+                     shares_of(sum, s + r, d), s[r].m.exact || !float_does(sum));
+    }
+  }
+  if (dalpha) *dalpha += (float)sum_alpha;
+}
+
+void norm_gradient(float *dx, float *dweight, float *dbias, float *dalpha, const float *x, const float *dy,
+                   const float *weight, const float *alpha, size_t norm, double eps, double weight_offset, size_t rows,
+                   size_t d) {
+  rows_gradient(dx, NULL, dweight, dbias, dalpha, x, dy, weight, alpha, norm, eps, weight_offset, rows, d);
+}
+
+/* ---- Gradients of norms over channels ---- */
+
+AN_INLINE double channel_weight(affine a, size_t c) { return a.weight ? (double)a.weight[c] + a.offset : 1; }
+static void add_channel(float *dweight, float *dbias, size_t c, const double *sum) {
+  if (dweight) dweight[c] += (float)sum[GN];
+  if (dbias) dbias[c] += (float)sum[G];
+}
+/* The sums of g from those of dy. */
+static void weigh(double *sum, double weight) {
+  sum[G] *= weight, sum[GN] *= weight, sum[SIZE] *= __builtin_fabs(weight);
+}
+
+/* `channels` neighbours of a weight each that share their statistics: e is the first, the next is e.n elements on. dy
+ * and dx lie as x does. */
+static void channels_gradient(float *dx, float *dweight, float *dbias, const elements *e, const float *dy,
+                              size_t channels, affine a, const normaliser *s) {
+  double sum[SUMS] = {0};
+  for (size_t c = 0; c < channels; c++) {
+    elements channel = *e;
+    channel.x += c * e->n;
+    double own[SUMS];
+    gradient_sums(own, &channel, dy + c * e->n, (weights){ones, 0, 0}, s);
+    add_channel(dweight, dbias, c, own);
+    weigh(own, channel_weight(a, c));
+    for (int j = 0; j < SUMS; j++) sum[j] += own[j];
+  }
+  if (!dx) return;
+  const shares k = shares_of(sum, s, e->count * channels);
+  const int exact = s->m.exact || !float_does(sum);
+  for (size_t c = 0; c < channels; c++) {
+    float w[AN_LANES];
+    vf_store(w, vf_set((float)channel_weight(a, c)));
+    for (size_t r = 0; r < e->runs; r++) {
+      const size_t at = r * e->stride + c * e->n;
+      write_gradient(dx + at, NULL, NULL, e->x + at, dy + at, e->n, (weights){w, 0, 0}, s, k, exact);
+    }
+  }
+}
+
+/* Sums of dy, dy n, |dy| for each column of a strip, inner being 1; k: the columns' constants. */
+static void column_sums(double (*sum)[STRIP], const strip *p, const float *dy, columns k) {
+  const float *x = p->x + p->first;
+  for (size_t r = 0; r < p->outer;) {
+    float terms[SUMS][STRIP] = {{0}};
+    for (int row = 0; row < COLUMN_CHAIN && r < p->outer; r++) {
+      if (!counts(p->mask, r)) continue;
+      row++;
+      for (size_t c = 0; c < p->width; c += AN_LANES) {
+        vf constants[3], t[SUMS];
+        load_columns(constants, k, c, 3);
+        load_columns(t, terms, c, SUMS);
+        const size_t at = r * p->channels + c;
+        add_gradient_terms(t, load_lanes(x + at, p->width - c), load_lanes(dy + at, p->width - c), vf_set(1.0f),
+                           constants);
+        for (int j = 0; j < SUMS; j++) vf_store(terms[j] + c, t[j]);
+      }
+    }
+    for (int j = 0; j < SUMS; j++)
+      for (size_t c = 0; c < p->width; c++) sum[j][c] += terms[j][c];
+  }
+}
+
+/* A strip of columns, inner being 1; dy and dx point at its first element. */
+static void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy, affine a,
+                             const normaliser *s) {
+  columns k = {{0}};
+  double sum[SUMS][STRIP] = {{0}};
+  shares taken[STRIP];
+  size_t exact[STRIP], exact_count = 0;
+  for (size_t c = 0; c < p->width; c++) set_columns(k, c, s + c);
+  column_sums(sum, p, dy, k);
+  for (size_t c = 0; c < p->width; c++) {
+    double own[SUMS] = {sum[G][c], sum[GN][c], sum[SIZE][c]};
+    if (s[c].m.exact || !float_does(own)) {
+      const elements e = strip_channel(p, c);
+      normaliser in_double = s[c];
+      in_double.m.exact = 1;
+      gradient_sums(own, &e, dy + c, (weights){ones, 0, 0}, &in_double);
+    }
+    add_channel(dweight, dbias, c, own);
+    weigh(own, channel_weight(a, c));
+    taken[c] = shares_of(own, s + c, p->count);
+    k[3][c] = (float)taken[c].g, k[4][c] = (float)taken[c].gn, k[5][c] = (float)channel_weight(a, c);
+    if (s[c].m.exact || !float_does(own)) exact[exact_count++] = c;
+  }
+  const float *x = p->x + p->first;
+  for (size_t r = 0; r < p->outer && dx; r++, x += p->channels, dy += p->channels, dx += p->channels) {
+    float kept[STRIP]; /* dx may equal x or dy */
+    for (size_t i = 0; i < exact_count; i++) {
+      const size_t c = exact[i];
+      const float w = k[5][c];
+      exact_gradient(kept + i, x + c, dy + c, 1, (weights){&w, 0, 0}, s + c, taken[c]);
+    }
+    for (size_t c = 0; c < p->width; c += AN_LANES) {
+      vf constants[COLUMN_CONSTANTS];
+      load_columns(constants, k, c, COLUMN_CONSTANTS);
+      store_lanes(
+          dx + c, p->width - c,
+          gradient_vector(load_lanes(x + c, p->width - c), load_lanes(dy + c, p->width - c), constants[5], constants));
+    }
+    for (size_t i = 0; i < exact_count; i++) dx[exact[i]] = kept[i];
+  }
+}
+
+void batch_norm_gradient(float *dx, float *dweight, float *dbias, const float *x, const float *dy, const float *weight,
+                         const float *mask, const float *running_mean, const float *running_var, double eps,
+                         double weight_offset, int training, size_t outer, size_t channels, size_t inner) {
+  strip p = {x, mask, outer, channels, inner, count_of(mask, outer * inner), 0, 0};
+  for (; p.count > 0 && p.first < channels; p.first += p.width) {
+    p.width = channels - p.first < STRIP ? channels - p.first : STRIP;
+    normaliser s[STRIP];
+    strip_normalisers(s, &p, training ? NULL : running_mean, running_var, eps);
+    for (size_t i = 0; i < p.width; i += inner == 1 ? p.width : 1) {
+      const size_t c = p.first + i, at = c * inner;
+      const affine a = {weight ? weight + c : NULL, NULL, (float)weight_offset};
+      float *const w = dweight ? dweight + c : NULL, *const b = dbias ? dbias + c : NULL,
+                   *const d = dx ? dx + at : NULL;
+      const elements e = strip_channel(&p, i);
+      if (inner == 1)
+        columns_gradient(d, w, b, &p, dy + at, a, s);
+      else
+        channels_gradient(d, w, b, &e, dy + at, 1, a, s + i);
+    }
+  }
+  if (dx) write_padding(dx, mask, outer, channels, inner);
+}
+
+void group_norm_gradient(float *dx, float *dweight, float *dbias, const float *x, const float *dy, const float *weight,
+                         double eps, double weight_offset, size_t groups, size_t batch, size_t length, size_t channels,
+                         size_t inner) {
+  const size_t size = channels / groups, row = channels * inner, n = size * inner;
+  for (size_t entry = 0; entry < batch; entry++, x += length * row, dy += length * row) {
+    float *const entry_dx = dx ? dx + entry * length * row : NULL;
+    if (groups == channels) { /* instance norm: a batch norm of each entry */
+      batch_norm_gradient(entry_dx, dweight, dbias, x, dy, weight, NULL, NULL, NULL, eps, weight_offset, 1, length,
+                          channels, inner);
+      continue;
+    }
+    for (size_t g = 0; g < groups; g++) {
+      const size_t first = g * size, at = first * inner;
+      const affine a = {weight ? weight + first : NULL, NULL, (float)weight_offset};
+      float *const w = dweight ? dweight + first : NULL, *const b = dbias ? dbias + first : NULL;
+      float *const d = entry_dx ? entry_dx + at : NULL;
+      const elements e = {x + at, length, row, n, NULL, length * n};
+      const normaliser s = centred(&e, eps, divisor_layer_norm);
+      if (inner > 1) {
+        const elements channel = {x + at, length, row, inner, NULL, length * inner};
+        channels_gradient(d, w, b, &channel, dy + at, size, a, &s);
+        continue;
+      }
+      if (w) weight_gradient(w, x + at, dy + at, row, length, size, &s, 0);
+      if (b) sum_columns(b, dy + at, row, length, size);
+      if (!d) continue;
+      double sum[SUMS];
+      gradient_sums(sum, &e, dy + at, each_weight(a), &s);
+      for (size_t l = 0; l < length; l++)
+        write_gradient(d + l * row, NULL, NULL, e.x + l * row, dy + at + l * row, size, each_weight(a), &s,
+                       shares_of(sum, &s, e.count), s.m.exact || !float_does(sum));
+    }
+  }
+}
+
 /* ---- ABI ---- */
 
 an_status norm_check(double eps, double weight_offset) {
@@ -577,6 +953,23 @@ static an_status check_rows(size_t norm, double alpha, double eps, double weight
   if (!(alpha >= -3.4e38 && alpha <= 3.4e38)) return AN_INVALID_VALUE;
   if (d == 0) return AN_INVALID_SHAPE;
   return size_fits(rows, d, 1, 1) ? AN_OK : AN_SIZE_OVERFLOW;
+}
+
+static an_status check_batch(double eps, double momentum, double weight_offset, size_t outer, size_t channels,
+                             size_t inner) {
+  const an_status status = norm_check(eps, weight_offset);
+  if (status) return status;
+  if (!(momentum >= 0 && momentum <= 1)) return AN_INVALID_VALUE;
+  if (channels == 0) return AN_INVALID_SHAPE;
+  return size_fits(outer, channels, inner, 1) ? AN_OK : AN_SIZE_OVERFLOW;
+}
+
+static an_status check_group(double eps, double weight_offset, size_t groups, size_t batch, size_t length,
+                             size_t channels, size_t inner) {
+  const an_status status = norm_check(eps, weight_offset);
+  if (status) return status;
+  if (groups == 0 || channels == 0 || channels % groups) return AN_INVALID_SHAPE;
+  return size_fits(batch, length, channels, inner) ? AN_OK : AN_SIZE_OVERFLOW;
 }
 
 an_status an_norm_fwd(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
@@ -602,12 +995,8 @@ an_status an_batch_norm_fwd(float *y, float *mean, float *rstd, float *running_m
                             const float *weight, const float *bias, const float *mask, double eps, double momentum,
                             double weight_offset, int training, int biased_running, size_t outer, size_t channels,
                             size_t inner) {
-  const an_status status = norm_check(eps, weight_offset);
-  if (status) return status;
-  if (!(momentum >= 0 && momentum <= 1)) return AN_INVALID_VALUE;
-  if (channels == 0) return AN_INVALID_SHAPE;
-  if (!size_fits(outer, channels, inner, 1)) return AN_SIZE_OVERFLOW;
-  if (outer == 0 || inner == 0) return AN_OK;
+  const an_status status = check_batch(eps, momentum, weight_offset, outer, channels, inner);
+  if (status || outer == 0 || inner == 0) return status;
   if (!y || !x || !running_mean != !running_var || (!training && !running_mean)) return AN_NULL_POINTER;
   batch_norm_apply(y, mean, rstd, running_mean, running_var, x, weight, bias, mask, eps, momentum, weight_offset,
                    training, biased_running, outer, channels, inner);
@@ -617,12 +1006,55 @@ an_status an_batch_norm_fwd(float *y, float *mean, float *rstd, float *running_m
 an_status an_group_norm_fwd(float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
                             double eps, double weight_offset, size_t groups, size_t batch, size_t length,
                             size_t channels, size_t inner) {
-  const an_status status = norm_check(eps, weight_offset);
-  if (status) return status;
-  if (groups == 0 || channels == 0 || channels % groups) return AN_INVALID_SHAPE;
-  if (!size_fits(batch, length, channels, inner)) return AN_SIZE_OVERFLOW;
-  if (batch == 0 || length == 0 || inner == 0) return AN_OK;
+  const an_status status = check_group(eps, weight_offset, groups, batch, length, channels, inner);
+  if (status || batch == 0 || length == 0 || inner == 0) return status;
   if (!y || !x) return AN_NULL_POINTER;
   group_norm_apply(y, mean, rstd, x, weight, bias, eps, weight_offset, groups, batch, length, channels, inner);
+  return AN_OK;
+}
+
+/* ---- ABI, gradients ---- */
+
+an_status an_norm_bwd(float *dx, float *dweight, float *dbias, float *dalpha, const float *x, const float *dy,
+                      const float *weight, const float *alpha, size_t norm, double eps, double weight_offset,
+                      size_t rows, size_t d) {
+  const an_status status = check_rows(norm, 1, eps, weight_offset, rows, d);
+  if (status || rows == 0) return status;
+  if (!x || !dy) return AN_NULL_POINTER;
+  norm_gradient(dx, dweight, dbias, dalpha, x, dy, weight, alpha, norm, eps, weight_offset, rows, d);
+  return AN_OK;
+}
+
+an_status an_add_norm_bwd(float *dx, float *dresidual, float *dweight, float *dbias, float *dalpha, const float *sum,
+                          const float *dsum, const float *dy, const float *weight, const float *norm_alpha, size_t norm,
+                          double alpha, double eps, double weight_offset, size_t rows, size_t d) {
+  const an_status status = check_rows(norm, alpha, eps, weight_offset, rows, d);
+  if (status || rows == 0) return status;
+  if (!sum || !dy) return AN_NULL_POINTER;
+  float *const both = dresidual ? dresidual : dx;
+  rows_gradient(both, dsum, dweight, dbias, dalpha, sum, dy, weight, norm_alpha, norm, eps, weight_offset, rows, d);
+  if (dx) scale_apply(dx, both, alpha, rows * d);
+  return AN_OK;
+}
+
+an_status an_batch_norm_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,
+                            const float *weight, const float *mask, const float *running_mean, const float *running_var,
+                            double eps, double weight_offset, int training, size_t outer, size_t channels,
+                            size_t inner) {
+  const an_status status = check_batch(eps, 0, weight_offset, outer, channels, inner);
+  if (status || outer == 0 || inner == 0) return status;
+  if (!x || !dy || !running_mean != !running_var || (!training && !running_mean)) return AN_NULL_POINTER;
+  batch_norm_gradient(dx, dweight, dbias, x, dy, weight, mask, running_mean, running_var, eps, weight_offset, training,
+                      outer, channels, inner);
+  return AN_OK;
+}
+
+an_status an_group_norm_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,
+                            const float *weight, double eps, double weight_offset, size_t groups, size_t batch,
+                            size_t length, size_t channels, size_t inner) {
+  const an_status status = check_group(eps, weight_offset, groups, batch, length, channels, inner);
+  if (status || batch == 0 || length == 0 || inner == 0) return status;
+  if (!x || !dy) return AN_NULL_POINTER;
+  group_norm_gradient(dx, dweight, dbias, x, dy, weight, eps, weight_offset, groups, batch, length, channels, inner);
   return AN_OK;
 }

@@ -1,5 +1,5 @@
-/* rms_norm_outside: x / (sqrt(mean(x^2)) + eps): Zhang and Sennrich's own code. At 0 the root's derivative is taken to be
- * 0. */
+/* rms_norm_outside: x / (sqrt(mean(x^2)) + eps): Zhang and Sennrich's own code. At 0 the root's derivative is taken to
+ * be 0. */
 AN_INLINE divisor divisor_rms_norm_outside(double mean_square, size_t n, double eps) {
   (void)n;
   const double rms = __builtin_sqrt(mean_square);
