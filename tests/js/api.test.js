@@ -37,6 +37,7 @@ for (const variant of variants) {
     for (const [list, least] of [
       [an.activations, 20],
       [an.norms, 9],
+      [an.losses, 3],
       [an.placements, 9],
       [an.fields, 20],
     ]) {
@@ -570,7 +571,7 @@ for (const variant of variants) {
     assert.ok(block instanceof Block && !(block instanceof Ffn));
     const { config } = block;
     assert.ok(Object.isFrozen(config));
-    assert.deepEqual(Object.keys(config), an.fields.map(String));
+    assert.deepEqual(Object.keys(config), an.fields.filter((field) => field.group !== 'stack').map(String));
     const { d_ff, activation, eps, affine, alpha, beta, bias, gated } = config;
     // Wang et al. 2022: (depth)^(1/4) for one sublayer a block, beta (4 depth)^(-1/4); config.def's help says so.
     assert.deepEqual(
@@ -599,6 +600,7 @@ for (const variant of variants) {
       'bias',
       'init',
       'init_std',
+      'dropout',
     ]);
     assert.deepEqual(Object.keys(ffn.parameters), ['up', 'up_bias', 'down', 'down_bias']);
     for (const module of [block, again, ffn]) module.dispose();

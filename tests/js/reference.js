@@ -187,3 +187,92 @@ export const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j
 export const add = (a, b, alpha = 1) => a.map((row, i) => row.map((x, j) => alpha * x + b[i][j]));
 
 export const map = (rows, f) => rows.map((row) => row.map(f));
+
+/**
+ * The gradient of a number f(x) by x, by differences of fourth order in doubles: for smooth functions right to about 1e-11.
+ */
+export function gradient(f, at, step = 1e-3) {
+  const x = Float64Array.from(at);
+  return Array.from(x, (v, i) => {
+    const value = (offset) => {
+      x[i] = v + offset * step;
+      const result = f(x);
+      x[i] = v;
+      return result;
+    };
+    return (8 * (value(1) - value(-1)) - (value(2) - value(-2))) / (12 * step);
+  });
+}
+
+/** The indices along each axis of the i-th element of a shape. */
+export function indices(i, shape) {
+  const result = [];
+  let rest = i;
+  for (const size of shape.toReversed()) {
+    result.unshift(rest % size);
+    rest = Math.floor(rest / size);
+  }
+  return result;
+}
+
+/**
+ * Any norm of any shape as `norm` has it, in doubles: the elements are sorted into those that share a statistic, each
+ * knowing its place in weight and bias. Where the mask is 0 an element takes no part and gives 0.
+ */
+export function normed(name, x, shape, options) {
+  const { axes = [-1], channelAxis = -1, groups = 1, eps, alpha, weight, bias, weightOffset = 0, mask } = options;
+  const { runningMean, runningVar } = options;
+  const channel = channelAxis < 0 ? channelAxis + shape.length : channelAxis;
+  const over = axes.map((axis) => (axis < 0 ? axis + shape.length : axis));
+  const at = (where, list) => list.reduce((place, axis) => place * shape[axis] + where[axis], 0);
+  const others = [...shape.keys()].filter((axis) => axis !== channel);
+  const sharing = {
+    batch_norm: (where) => `${where[channel]}`,
+    group_norm: (where) => `${where[0]},${Math.floor((where[channel] * groups) / shape[channel])}`,
+    instance_norm: (where) => `${where[0]},${where[channel]}`,
+  }[name];
+  const sets = new Map();
+  for (let i = 0; i < x.length; i++) {
+    const where = indices(i, shape);
+    if (mask && mask[at(where, others)] === 0) continue;
+    const key = sharing ? sharing(where) : where.filter((_, axis) => !over.includes(axis)).join();
+    if (!sets.has(key)) sets.set(key, []);
+    sets.get(key).push({ i, place: sharing ? where[channel] : at(where, over) });
+  }
+  const y = Array(x.length).fill(0);
+  for (const set of sets.values()) {
+    const values = set.map(({ i }) => x[i]);
+    const [{ place: first }] = set;
+    const result = runningMean
+      ? normalise(values, runningMean[first], 1 / sqrt(runningVar[first] + eps))
+      : rowNorms[sharing ? 'layer_norm' : name](values, eps, alpha);
+    for (const [k, { i, place }] of set.entries()) {
+      y[i] = result.y[k] * (weight ? weight[place] + weightOffset : 1) + (bias ? bias[place] : 0);
+    }
+  }
+  return y;
+}
+
+/**
+ * Cross-entropy of rows of logits, or of log-probabilities: PyTorch's definition. A target is a label or a list of
+ * probabilities. Gives the terms and what their sum is divided by for the mean.
+ */
+export function crossEntropy(
+  rows,
+  targets,
+  { weights, smoothing = 0, ignoreIndex = -100, probabilities = false } = {},
+) {
+  let divisor = 0;
+  const terms = rows.map((row, i) => {
+    const target = targets[i];
+    if (target === ignoreIndex) return 0;
+    const classes = row.length;
+    const w = weights ?? Array(classes).fill(1);
+    divisor += typeof target === 'number' ? w[target] : 1;
+    const hard = typeof target === 'number' ? row.map((_, c) => Number(c === target)) : target;
+    const t = hard.map((share) => (1 - smoothing) * share + smoothing / classes);
+    const logs = probabilities ? row : softmax(row, true);
+    return -sum(logs.map((value, c) => t[c] * value * w[c]));
+  });
+  return { terms, total: sum(terms), divisor };
+}

@@ -2,7 +2,7 @@
 // prints them as they stand in web/lib/self-test.js.
 import { pathToFileURL } from 'node:url';
 import { numbers } from '../../dist/lib/self-test.js';
-import { activations, add, defaults, linear, norm, rowsOf, softmax } from './reference.js';
+import { activations, add, defaults, gradient, linear, norm, rowsOf, softmax } from './reference.js';
 
 export function expected() {
   const rows = rowsOf(numbers(10), 5);
@@ -16,6 +16,10 @@ export function expected() {
   result.linear = linear(rows, rowsOf(numbers(15, 3), 5), numbers(3, 5))
     .flat()
     .map(activations.gelu_erf.f);
+
+  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+  const through = (x) => norm('layer_norm', rowsOf(x, 5), { eps: 1e-5, weight: numbers(5, 6) }).flat();
+  result.layer_norm_backward = gradient((x) => dot(through(x), numbers(10, 2)), numbers(10));
 
   // x + down(silu(gate(n)) * up(n)), n = rms_norm(x) * weight
   const normed = norm('rms_norm', rows, { eps: 1e-6, weight: numbers(5, 6) });

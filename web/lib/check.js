@@ -73,6 +73,15 @@ export function integer(what, value, min, max = Number.MAX_SAFE_INTEGER) {
 }
 
 /**
+ * @param {string} what
+ * @param {unknown} value
+ * @returns {number} an integer of 32 bits, such as a seed
+ */
+export function word(what, value) {
+  return integer(what, value, 0, 2 ** 32 - 1);
+}
+
+/**
  * @param {number} min
  * @param {number} max
  */
@@ -145,10 +154,11 @@ export function product(sizes) {
  * @param {string} what
  * @param {unknown} value
  * @param {number} rank
+ * @param {string} [of] the argument whose axis it is
  * @returns {number} an axis, counted from the front
  */
-export function axis(what, value, rank) {
-  if (rank === 0) throw new AddnormError('SHAPE_MISMATCH', `${what}: x is a single number and has no axis`);
+export function axis(what, value, rank, of = 'x') {
+  if (rank === 0) throw new AddnormError('SHAPE_MISMATCH', `${what}: ${of} is a single number and has no axis`);
   const at = integer(what, value, -rank, rank - 1);
   return at < 0 ? at + rank : at;
 }

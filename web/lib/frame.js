@@ -41,13 +41,17 @@ export class Operand {
     return this.#address;
   }
 
+  /** The numbers, to be read at once: most often a view, which the next allocation ends. */
+  get numbers() {
+    return this.#source ?? this.#frame.memory.floats(this.address, this.size);
+  }
+
   /**
    * Copies the numbers to an address, without another copy in between.
    * @param {number} address
    */
   copyTo(address) {
-    const { memory } = this.#frame;
-    memory.floats(address, this.size).set(this.#source ?? memory.floats(this.address, this.size));
+    this.#frame.memory.floats(address, this.size).set(this.numbers);
   }
 
   /** The same numbers in memory of the frame's own. */
@@ -163,6 +167,41 @@ export class Frame {
    */
   output(shape, what = 'the result') {
     return new Operand(this, what, shape, null);
+  }
+
+  /**
+   * Room for a result that a kernel adds to.
+   * @param {readonly number[]} shape
+   */
+  zeros(shape) {
+    const result = this.output(shape);
+    this.memory.floats(result.address, result.size).fill(0);
+    return result;
+  }
+
+  /**
+   * Axes as rows: kernels take rows, so these axes are brought to the end first, in the order of the list, and results
+   * back.
+   * @param {readonly number[]} shape
+   * @param {readonly number[]} axes
+   */
+  rows(shape, axes) {
+    const order = [...shape.keys()].filter((axis) => !axes.includes(axis)).concat(axes);
+    const inverse = order.map((_, axis) => order.indexOf(axis));
+    /** @type {(operand: Operand, by: number[]) => Operand} */
+    const permuted = (operand, by) => {
+      if (by.every((axis, i) => axis === i)) return operand;
+      const result = this.output(Object.freeze(by.map((axis) => operand.shape[axis])));
+      this.permute(result.address, operand, by);
+      return result;
+    };
+    return {
+      shape: Object.freeze(order.map((axis) => shape[axis])),
+      /** @param {Operand} operand of the shape */
+      there: (operand) => permuted(operand, order),
+      /** @param {Operand} operand of the rows' shape */
+      back: (operand) => permuted(operand, inverse),
+    };
   }
 
   /**

@@ -5,6 +5,13 @@ import { AddnormError, describe, shapeText, suggestion } from './errors.js';
 import { Frame } from './frame.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
+/** @typedef {import('./frame.js').Operand} Operand */
+/** @typedef {[index: number, p0: number, p1: number]} Activation as the module takes it */
+/**
+ * A linear layer's operands. shape: the result's.
+ * @typedef {{ input: Operand, w: Operand, bias: Operand | null, act: Activation, inOut: boolean,
+ *   shape: readonly number[], sizes: [rows: number, inSize: number, outSize: number] }} Linear
+ */
 
 /** The gated linear units by their own names (Shazeer 2020), and the activation of their gate. */
 export const gluAliases = Object.freeze({
@@ -38,7 +45,7 @@ export function numberOf(what, numbers, value, more = {}) {
  * @param {unknown} name
  * @param {unknown} params
  * @param {Readonly<Record<string, string>>} [aliases]
- * @returns {[index: number, p0: number, p1: number]}
+ * @returns {Activation}
  */
 function activationOf(engine, what, name, params, aliases) {
   const index = numberOf(what, engine.lists.numbers.activation, name, aliases);
@@ -102,98 +109,242 @@ export function zeros(engine, shape) {
   });
 }
 
+/**
+ * An operation whose operands and results have one shape.
+ * @param {Engine} engine
+ * @param {string} kernel what it is called in the module: it takes results, operands and numbers
+ * @param {Record<string, unknown>} operands by the names of the arguments
+ * @param {readonly string[]} names of the results
+ * @param {(first: Operand) => number[]} numbers
+ */
+function alike(engine, kernel, operands, names, numbers) {
+  return Frame.run(engine, (frame) => {
+    /** @type {Operand[]} */
+    const inputs = [];
+    for (const [what, value] of Object.entries(operands)) inputs.push(frame.input(what, value, inputs[0]?.shape));
+    const [first] = inputs;
+    const rest = numbers(first);
+    const results = names.map((name) => /** @type {const} */ ([name, frame.output(first.shape)]));
+    const all = [...results.map(([, result]) => result), ...inputs];
+    engine.compute(kernel, kernel, ...all.map(({ address }) => address), ...rest);
+    return frame.results(first, Object.fromEntries(results));
+  });
+}
+
 /** @type {(engine: Engine, name: unknown, x: unknown, params: unknown) => any} */
 export function activation(engine, name, x, params) {
   const act = activationOf(engine, 'activation', name, params);
-  return Frame.run(engine, (frame) => {
-    const input = frame.input('x', x);
-    const y = frame.output(input.shape);
-    engine.compute('activation', 'an_activation_fwd', y.address, input.address, y.size, ...act);
-    return frame.results(input, { y }).y;
-  });
+  return alike(engine, 'an_activation_fwd', { x }, ['y'], ({ size }) => [size, ...act]).y;
+}
+
+/** @type {(engine: Engine, name: unknown, x: unknown, dy: unknown, params: unknown) => any} */
+export function activationBackward(engine, name, x, dy, params) {
+  const act = activationOf(engine, 'activation', name, params);
+  return alike(engine, 'an_activation_bwd', { x, dy }, ['dx'], ({ size }) => [size, ...act]).dx;
 }
 
 /** @type {(engine: Engine, name: unknown, gate: unknown, up: unknown, params: unknown) => any} */
 export function glu(engine, name, gate, up, params) {
   const act = activationOf(engine, 'glu', name, params, gluAliases);
-  return Frame.run(engine, (frame) => {
-    const g = frame.input('gate', gate);
-    const u = frame.input('up', up, g.shape);
-    const y = frame.output(g.shape);
-    engine.compute('glu', 'an_glu_fwd', y.address, g.address, u.address, y.size, ...act);
-    return frame.results(g, { y }).y;
-  });
+  return alike(engine, 'an_glu_fwd', { gate, up }, ['y'], ({ size }) => [size, ...act]).y;
+}
+
+/** @type {(engine: Engine, name: unknown, gate: unknown, up: unknown, dy: unknown, params: unknown) => any} */
+export function gluBackward(engine, name, gate, up, dy, params) {
+  const act = activationOf(engine, 'glu', name, params, gluAliases);
+  return alike(engine, 'an_glu_bwd', { gate, up, dy }, ['dGate', 'dUp'], ({ size }) => [size, ...act]);
 }
 
 /** @type {(engine: Engine, x: unknown, options: unknown) => any} */
 export function softmax(engine, x, options) {
+  return alike(engine, 'an_softmax_fwd', { x }, ['y'], softmaxOf(options)).y;
+}
+
+/** @type {(engine: Engine, y: unknown, dy: unknown, options: unknown) => any} */
+export function softmaxBackward(engine, y, dy, options) {
+  return alike(engine, 'an_softmax_bwd', { y, dy }, ['dx'], softmaxOf(options)).dx;
+}
+
+/**
+ * Softmax's options: a function that gives what its kernels take besides the data.
+ * @param {unknown} options
+ * @returns {(operand: Operand) => [outer: number, n: number, inner: number, flags: number]}
+ */
+function softmaxOf(options) {
   const given = check.options('options', options, ['axis', 'log', 'maskedRow']);
   const log = check.boolean('log', given.log ?? false);
   const masked = check.name('maskedRow', given.maskedRow ?? 'nan', ['nan', 'zero']);
-  return Frame.run(engine, (frame) => {
-    const input = frame.input('x', x);
-    const [outer, n, inner] = around(input.shape, check.axis('axis', given.axis ?? -1, input.shape.length));
-    notEmpty('x', input.shape, n);
-    const y = frame.output(input.shape);
-    const flags = Number(log) | (masked === 'zero' ? 2 : 0);
-    engine.compute('softmax', 'an_softmax_fwd', y.address, input.address, outer, n, inner, flags);
-    return frame.results(input, { y }).y;
-  });
+  return ({ what, shape }) => {
+    const sizes = around(shape, check.axis('axis', given.axis ?? -1, shape.length, what));
+    notEmpty(what, shape, sizes[1]);
+    return [...sizes, Number(log) | (masked === 'zero' ? 2 : 0)];
+  };
+}
+
+/** @param {unknown} options */
+function alphaOf(options) {
+  return check.float('alpha', check.options('options', options, ['alpha']).alpha ?? 1);
 }
 
 /** @type {(engine: Engine, x: unknown, y: unknown, options: unknown) => any} */
 export function add(engine, x, y, options) {
-  const given = check.options('options', options, ['alpha']);
-  const alpha = check.float('alpha', given.alpha ?? 1);
-  return Frame.run(engine, (frame) => {
-    const a = frame.input('x', x);
-    const b = frame.input('y', y, a.shape);
-    const sum = frame.output(a.shape);
-    engine.compute('add', 'an_add_fwd', sum.address, a.address, b.address, alpha, sum.size);
-    return frame.results(a, { sum }).sum;
-  });
+  const alpha = alphaOf(options);
+  return alike(engine, 'an_add_fwd', { x, y }, ['sum'], ({ size }) => [alpha, size]).sum;
+}
+
+/** @type {(engine: Engine, dOut: unknown, options: unknown) => any} */
+export function addBackward(engine, dOut, options) {
+  const alpha = alphaOf(options);
+  return alike(engine, 'an_add_bwd', { dOut }, ['dx', 'dy'], ({ size }) => [alpha, size]);
+}
+
+const sequenceOptions = ['seed', 'stream'];
+/** @param {Record<string, unknown>} given */
+const sequenceOf = (given) => sequenceOptions.map((name) => check.word(name, given[name] ?? 0));
+
+/** @type {(engine: Engine, x: unknown, p: unknown, options: unknown) => any} */
+export function dropout(engine, x, p, options) {
+  const sequence = sequenceOf(check.options('options', options, sequenceOptions));
+  const share = check.number('p', p, 0, 1);
+  if (share === 1) throw check.invalid('p', p, 'a probability below 1');
+  return alike(engine, 'an_dropout', { x }, ['y'], ({ size }) => [share, ...sequence, size]).y;
 }
 
 /** @type {(engine: Engine, x: unknown, weight: unknown, options: unknown) => any} */
 export function linear(engine, x, weight, options) {
+  const argumentsOf = linearOf(engine, options);
+  return Frame.run(engine, (frame) => {
+    const args = argumentsOf(frame, x, weight);
+    return frame.results(args.input, { y: linearForward(engine, frame, args, args.act) }).y;
+  });
+}
+
+/** @type {(engine: Engine, x: unknown, weight: unknown, dy: unknown, options: unknown) => any} */
+export function linearBackward(engine, x, weight, dy, options) {
+  const argumentsOf = linearOf(engine, options);
+  return Frame.run(engine, (frame) => {
+    const args = argumentsOf(frame, x, weight);
+    const { input, w, act, inOut, shape, sizes } = args;
+    const [rows, inSize, outSize] = sizes;
+    let gradient = frame.input('dy', dy, shape);
+    const none = activationOf(engine, 'activation', 'identity', null);
+    if (act[0] !== none[0]) {
+      // Through the activation first, in the place of the values before it.
+      const before = linearForward(engine, frame, args, none);
+      const through = [before.address, before.address, gradient.address, before.size, ...act];
+      engine.compute('linearBackward', 'an_activation_bwd', ...through);
+      gradient = before;
+    }
+    const dx = frame.output(input.shape);
+    const dWeight = frame.zeros(w.shape);
+    const dBias = frame.zeros(Object.freeze([outSize]));
+    const packed = pack(engine, frame, w, !inOut, outSize, inSize);
+    const bytes = engine.memory.call('an_linear_bwd_workspace_bytes', rows, inSize, outSize) >>> 0;
+    const workspace = frame.room(bytes, 'the workspace');
+    const outputs = [dx.address, dWeight.address, dBias.address];
+    const inputs = [input.address, gradient.address, packed, workspace, bytes];
+    engine.compute('linearBackward', 'an_linear_bwd', ...outputs, ...inputs, Number(inOut), ...sizes);
+    return frame.results(input, { dx, dWeight, dBias });
+  });
+}
+
+/**
+ * A linear layer's options: a function that gives its operands and sizes.
+ * @param {Engine} engine
+ * @param {unknown} options
+ */
+function linearOf(engine, options) {
   const given = check.options('options', options, ['bias', 'activation', 'params', 'layout']);
   const layout = check.name('layout', given.layout ?? 'out_in', ['out_in', 'in_out']);
+  const inOut = layout === 'in_out';
   const act = activationOf(engine, 'activation', given.activation ?? 'identity', given.params);
-  return Frame.run(engine, (frame) => {
+  /** @type {(frame: Frame, x: unknown, weight: unknown) => Linear} */
+  return (frame, x, weight) => {
     const input = frame.input('x', x);
     const w = frame.input('weight', weight);
     if (input.shape.length === 0) throw new AddnormError('SHAPE_MISMATCH', 'x: expected [..., in], got []');
-    const inSize = input.shape[input.shape.length - 1];
-    const [inAxis, outAxis] = layout === 'out_in' ? [1, 0] : [0, 1];
+    const leading = input.shape.slice(0, -1);
+    const inSize = input.shape[leading.length];
+    const [inAxis, outAxis] = inOut ? [0, 1] : [1, 0];
     if (w.shape.length !== 2 || w.shape[inAxis] !== inSize) {
-      const expected = layout === 'out_in' ? `[out, ${inSize}]` : `[${inSize}, out]`;
-      const other = layout === 'out_in' ? 'in_out' : 'out_in';
+      const expected = inOut ? `[${inSize}, out]` : `[out, ${inSize}]`;
+      const other = inOut ? 'out_in' : 'in_out';
       const hint =
         w.shape.length === 2 && w.shape[outAxis] === inSize ? `; for that order pass layout: '${other}'` : '';
       throw new AddnormError('SHAPE_MISMATCH', `weight: expected ${expected}, got ${shapeText(w.shape)}${hint}`);
     }
     const outSize = w.shape[outAxis];
     const bias = frame.optional('bias', given.bias, [outSize]);
-    const shape = check.shape('the result', [...input.shape.slice(0, -1), outSize]);
-    const y = frame.output(shape);
-    const rows = check.product(input.shape.slice(0, -1));
-    const bytes = engine.memory.call('an_linear_packed_bytes', inSize, outSize) >>> 0;
-    const packed = frame.room(bytes, 'the packed weight');
-    engine.compute('linear', 'an_linear_pack', packed, w.address, layout === 'out_in' ? 0 : 1, inSize, outSize);
-    engine.compute(
-      'linear',
-      'an_linear_fwd',
-      y.address,
-      input.address,
-      packed,
-      bias?.address ?? 0,
-      ...act,
-      rows,
-      inSize,
-      outSize,
-    );
-    return frame.results(input, { y }).y;
+    const shape = check.shape('the result', [...leading, outSize]);
+    return { input, w, bias, act, inOut, shape, sizes: [check.product(leading), inSize, outSize] };
+  };
+}
+
+/**
+ * @param {Engine} engine
+ * @param {Frame} frame
+ * @param {Linear} args
+ * @param {Activation} act in place of the layer's own
+ */
+function linearForward(engine, frame, { input, w, bias, inOut, shape, sizes }, act) {
+  const y = frame.output(shape);
+  const packed = pack(engine, frame, w, inOut, sizes[1], sizes[2]);
+  const inputs = [input.address, packed, bias?.address ?? 0];
+  engine.compute('linear', 'an_linear_fwd', y.address, ...inputs, ...act, ...sizes);
+  return y;
+}
+
+/**
+ * @param {Engine} engine
+ * @param {Frame} frame
+ * @param {Operand} weight
+ * @param {boolean} inOut its layout
+ * @param {number} inSize
+ * @param {number} outSize
+ * @returns {number} the address of the weight as the kernels read it
+ */
+function pack(engine, frame, weight, inOut, inSize, outSize) {
+  const bytes = engine.memory.call('an_linear_packed_bytes', inSize, outSize) >>> 0;
+  const packed = frame.room(bytes, 'the packed weight');
+  engine.compute('linear', 'an_linear_pack', packed, weight.address, Number(inOut), inSize, outSize);
+  return packed;
+}
+
+/**
+ * The distributions in the module's order: their two numbers, with defaults.
+ * @type {Record<string, Record<string, number>>}
+ */
+const distributions = { uniform: { low: 0, high: 1 }, normal: { mean: 0, std: 1 } };
+
+/** @type {(engine: Engine, shape: unknown, options: unknown) => import('./tensor.js').Tensor} */
+export function random(engine, shape, options) {
+  const sizes = check.shape('shape', shape);
+  const all = ['distribution', ...sequenceOptions, ...Object.values(distributions).flatMap(Object.keys)];
+  const every = check.options('options', options, all);
+  const kinds = Object.keys(distributions);
+  const distribution = check.name('distribution', every.distribution ?? 'normal', kinds);
+  const defaults = Object.entries(distributions[distribution]);
+  const names = defaults.map(([name]) => name);
+  // Again, for what belongs to the other one.
+  const given = check.options(distribution, every, ['distribution', ...sequenceOptions, ...names]);
+  const [a, b] = defaults.map(([name, value]) => check.float(name, given[name] ?? value));
+  check.number(names[1], b, distribution === 'normal' ? 0 : a);
+  const sequence = sequenceOf(given);
+  return Frame.run(engine, (frame) => {
+    const result = frame.output(sizes, 'the tensor');
+    const numbers = [kinds.indexOf(distribution), a, b, ...sequence];
+    engine.compute('random', 'an_random', result.address, result.size, ...numbers);
+    return frame.adopt(result);
   });
+}
+
+/**
+ * A shape without one axis.
+ * @param {readonly number[]} shape
+ * @param {number} axis
+ */
+export function without(shape, axis) {
+  return Object.freeze(shape.filter((_, i) => i !== axis));
 }
 
 /**

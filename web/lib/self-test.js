@@ -48,6 +48,10 @@ export const expected = {
     -0.858717859,
   ],
   linear: [1.59283797, 0.580029486, 7.640625, 6.5625, 0.892378636, 2.62969898],
+  layer_norm_backward: [
+    -0.816260572, -1.23835147, 1.76688162, 1.37436664, -1.08663621, -1.53813625, -1.95778036, -0.232293532, 2.56526281,
+    1.16294733,
+  ],
   block: [
     -131.65346, -0.46326851, 238.281969, 41.1111369, -48.5046496, -183.172714, 9.9839893, 261.0435, 57.8873273,
     -87.3660381,
@@ -76,6 +80,7 @@ export function selfTest(an) {
       'linear',
       () => an.linear(x, { data: numbers(15, 3), shape: [3, 5] }, { bias: numbers(3, 5), activation: 'gelu_erf' }),
     ],
+    ['layer_norm_backward', () => an.normBackward('layer_norm', x, numbers(10, 2), { weight: numbers(5, 6) }).dx],
     ['block', () => runBlock(an, x)],
   ];
   const checks = runs.map(([name, run]) => {
