@@ -109,7 +109,7 @@ an_status an_cross_entropy(double *value, float *terms, float *gradient, const f
     divisor = 0;
     for (size_t row = 0; row < rows; row++) {
       if (labels[row] == ignore_index) continue;
-      if (labels[row] < 0 || (size_t)labels[row] >= classes) return AN_INVALID_VALUE;
+      if ((size_t)labels[row] >= classes) return AN_INVALID_VALUE; /* below 0 too */
       divisor += weight(weights, (size_t)labels[row]);
     }
   }

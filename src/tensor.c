@@ -134,6 +134,7 @@ an_status an_sum_squares(double *sum, const float *x, size_t n) {
 /* Lanes beyond the end repeat an element: they are finite if it is. */
 AN_INLINE vf load_again(const float *p, size_t n) { return load_some(p, n, *p); }
 
+/* Asked of values and second moments: a velocity or first moment that is not finite makes the value so. */
 AN_INLINE vi not_finite(vf a) { return vi_not(vf_le(vf_abs(a), vf_set(0x1.fffffep127f))); }
 
 int sgd_apply(float *value, float *velocity, const float *gradient, const sgd_constants *k, int check, size_t n) {
@@ -146,7 +147,6 @@ int sgd_apply(float *value, float *velocity, const float *gradient, const sgd_co
     vf g = vf_madd(decay, w, vf_mul(scale, load_again(gradient + i, left)));
     if (velocity) {
       const vf u = k->first ? g : vf_madd(momentum, load_again(velocity + i, left), vf_mul(fresh, g));
-      bad = vi_or(bad, not_finite(u));
       if (!check) store_some(velocity + i, left, u);
       g = k->nesterov ? vf_madd(momentum, u, g) : u;
     }
@@ -171,7 +171,7 @@ int adam_apply(float *value, float *m, float *v, const float *gradient, const ad
     const vf root = vf_madd(vf_sqrt(v1), root_scale, eps);
     /* Not w * (1 - decay): 1 - 1e-5 as a float is off by 0.1 % of the decay. */
     w = vf_sub(w, vf_madd(rate, vf_div(m1, root), vf_mul(decay, w)));
-    bad = vi_or(bad, vi_or(not_finite(w), vi_or(not_finite(m1), not_finite(v1))));
+    bad = vi_or(bad, vi_or(not_finite(w), not_finite(v1))); /* an infinite v gives a step of 0 */
     if (check) continue;
     store_some(value + i, left, w);
     store_some(m + i, left, m1);

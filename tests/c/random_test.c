@@ -190,6 +190,11 @@ static void test_dropout(void) {
   /* All but one of 2^32 are dropped. */
   CHECK(an_dropout(out, odd, 1 - 0x1p-32, 1, 2, 4) == AN_OK, "status");
   for (int i = 0; i < 4; i++) CHECK(bits_from_float(out[i]) == 0, "a dropped %g is %g", odd[i], out[i]);
+  /* A word of p * 2^32 itself is kept, the one below is not. */
+  const float one = 1;
+  CHECK(an_dropout(out, &one, known[0][6] * 0x1p-32, 0, 0, 1) == AN_OK && out[0] > 1, "the least word that is kept");
+  CHECK(an_dropout(out, &one, (known[0][6] + 1) * 0x1p-32, 0, 0, 1) == AN_OK && out[0] == 0,
+        "the last that is dropped");
   CHECK(an_dropout(out, odd, 1, 1, 2, 4) == AN_INVALID_VALUE, "p 1");
   CHECK(an_dropout(out, odd, -0.1, 1, 2, 4) == AN_INVALID_VALUE, "p < 0");
   CHECK(an_dropout(out, odd, NAN, 1, 2, 0) == AN_INVALID_VALUE, "NaN");
