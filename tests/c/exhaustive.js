@@ -1,8 +1,10 @@
-// Every activation, and the elementary functions under them, over every float32 against double precision, plain and fused.
+// Every activation, its derivative (<name>_grad), and the elementary functions under them, over every float32 against
+// double precision, plain and fused.
 //
-//   npm run test:exhaustive [-- names] [--stride n] [--markdown]
+//   npm run test:exhaustive [-- names] [--stride n] [--jobs n] [--markdown]
 //
-// Writes dist/exhaustive.json; --markdown prints the table of docs/accuracy.md too. Fails where a bound is exceeded.
+// Errors are in ULP, of derivatives in units of 1e-6. Writes dist/exhaustive.json; --markdown prints the tables of
+// docs/accuracy.md too. Fails where a bound is exceeded.
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,7 +16,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = join(root, 'dist/native/exhaustive');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { stride: { type: 'string', default: '1' }, markdown: { type: 'boolean', default: false } },
+  options: {
+    stride: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
+    markdown: { type: 'boolean', default: false },
+  },
 });
 const stride = Number(values.stride);
 if (!Number.isInteger(stride) || stride < 1) throw new Error(`--stride: expected a whole number, got ${values.stride}`);
@@ -33,12 +39,9 @@ for (const [name, flags] of Object.entries(libraries)) {
 const program = join(dir, 'exhaustive');
 execFileSync(cc, [...common, ...machine, ...sources, '-lm', '-ldl', '-o', program], { stdio: 'inherit' });
 
+const listed = execFileSync(program, ['--list'], { encoding: 'utf8' }).trim().split('\n');
 const bounds = new Map(
-  execFileSync(program, ['--list'], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((line) => line.split(' '))
-    .map(([name, bound]) => [name, Number(bound)]),
+  listed.map((line) => line.split(' ')).map(([name, bound, unit]) => [name, { bound: Number(bound), unit }]),
 );
 const names = positionals.length ? positionals : [...bounds.keys()];
 const unknown = names.find((name) => !bounds.has(name));
@@ -79,24 +82,25 @@ async function work() {
     if (process.stderr.isTTY) process.stderr.write(`\r${done}/${jobs.length} parts, about ${left} minutes left  `);
     if (found.length < parts) continue;
     const total = found.reduce((a, b) => ({ plain: worse(a.plain, b.plain), fused: worse(a.fused, b.fused) }));
-    const ok = Math.max(total.plain.ulp, total.fused.ulp) <= bounds.get(name);
-    results.set(name, { name, bound: bounds.get(name), ok, ...total });
+    const { bound, unit } = bounds.get(name);
+    const ok = Math.max(total.plain.ulp, total.fused.ulp) <= bound;
+    results.set(name, { name, bound, unit, ok, ...total });
     const line = ['plain', 'fused'].map((k) => `${k} ${total[k].ulp.toFixed(2)} at ${asFloat(total[k].at)}`).join(', ');
     const clear = process.stderr.isTTY ? '\r' : '';
-    console.log(
-      `${clear}${ok ? 'ok  ' : 'FAIL'} ${name}: bound ${bounds.get(name)}, ${line} (${minutes.toFixed(1)} min)`,
-    );
+    console.log(`${clear}${ok ? 'ok  ' : 'FAIL'} ${name}: bound ${bound} ${unit}, ${line} (${minutes.toFixed(1)} min)`);
   }
 }
-await Promise.all(Array.from({ length: availableParallelism() }, work));
+await Promise.all(Array.from({ length: Number(values.jobs) }, work));
 
 const table = [...results.values()];
 writeFileSync(join(root, 'dist/exhaustive.json'), `${JSON.stringify({ stride, results: table }, null, 2)}\n`);
 if (values.markdown) {
   const cell = ({ ulp, at }) => `${ulp.toFixed(2)} | ${asFloat(at)}`;
-  console.log(
-    '\n| function | bound | plain | worst input | fused | worst input |\n| --- | --- | --- | --- | --- | --- |',
-  );
-  for (const r of table) console.log(`| ${r.name} | ${r.bound} | ${cell(r.plain)} | ${cell(r.fused)} |`);
+  for (const unit of new Set(table.map((r) => r.unit))) {
+    console.log(`\n| function | bound, ${unit} | plain | worst input | fused | worst input |`);
+    console.log('| --- | --- | --- | --- | --- | --- |');
+    for (const r of table.filter((row) => row.unit === unit))
+      console.log(`| ${r.name} | ${r.bound} | ${cell(r.plain)} | ${cell(r.fused)} |`);
+  }
 }
 if (table.some((result) => !result.ok)) process.exitCode = 1;
