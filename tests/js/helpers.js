@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 export { instance, random, randoms, variants } from './shared.js';
 
 // After shared.js, which switches relaxed SIMD on where Node needs a flag for it.
-export const { Addnorm, AddnormError, Block, Ffn, load, Stack, Tensor } = await import('../../dist/lib/index.js');
+export const { Addnorm, AddnormError, Block, Ffn, load, Optimizer, Stack, Tensor } = await import(
+  '../../dist/lib/index.js'
+);
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const libURL = new URL('../../dist/lib/', import.meta.url);
