@@ -10,8 +10,12 @@
 
 #include <string.h>
 
-an_status an_mse(double *value, float *terms, float *gradient, const float *prediction, const float *target,
-                 int reduction, size_t n) {
+/* Compiled for size: a loss takes little time next to the products that lead to it, and a loop is not to be written out
+ * for each argument that may be NULL. */
+#define SMALL __attribute__((cold))
+
+SMALL an_status an_mse(double *value, float *terms, float *gradient, const float *prediction, const float *target,
+                       int reduction, size_t n) {
   if (reduction != AN_REDUCTION_MEAN && reduction != AN_REDUCTION_SUM) return AN_UNKNOWN_FLAG;
   if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
   if (!value || (n > 0 && (!prediction || !target))) return AN_NULL_POINTER;
@@ -44,7 +48,7 @@ static double coefficient(const row_target *t, size_t c) {
 }
 
 /* *total = sum of k_c, *inner = sum of k_c (x_c - max), where 0 times -infinity is 0. */
-static void sum_coefficients(double *total, double *inner, const float *x, double max, const row_target *t) {
+SMALL static void sum_coefficients(double *total, double *inner, const float *x, double max, const row_target *t) {
   *total = *inner = 0;
   for (size_t c = t->first; c < t->last; c++) {
     const double k = coefficient(t, c);
@@ -56,7 +60,7 @@ static void sum_coefficients(double *total, double *inner, const float *x, doubl
 /* The sum of e^(x_c - max) but for one of the largest; y (may be x, or NULL) gets each e^(x_c - max). By an_softmax_fwd
  * on pieces of the row, each led by the largest: ratios of its results. NaN if the row has a NaN, +infinity, or nothing
  * but -infinity. */
-static double sum_others(float *y, const float *x, size_t largest, size_t classes) {
+SMALL static double sum_others(float *y, const float *x, size_t largest, size_t classes) {
   enum { PIECE = 255 };
   float piece[1 + PIECE];
   const float max = x[largest];
@@ -77,7 +81,8 @@ static double sum_others(float *y, const float *x, size_t largest, size_t classe
 }
 
 /* The row's term; its gradient, where wanted, times factor. */
-static double row_cross_entropy(float *gradient, const float *x, const row_target *t, double factor, int log_given) {
+SMALL static double row_cross_entropy(float *gradient, const float *x, const row_target *t, double factor,
+                                      int log_given) {
   size_t largest = 0;
   for (size_t c = 1; c < t->classes; c++)
     if (x[c] > x[largest]) largest = c;
@@ -93,9 +98,9 @@ static double row_cross_entropy(float *gradient, const float *x, const row_targe
   return log_sum * total - inner;
 }
 
-an_status an_cross_entropy(double *value, float *terms, float *gradient, const float *logits, const int32_t *labels,
-                           const float *targets, const float *weights, double smoothing, int32_t ignore_index,
-                           int flags, size_t rows, size_t classes) {
+SMALL an_status an_cross_entropy(double *value, float *terms, float *gradient, const float *logits,
+                                 const int32_t *labels, const float *targets, const float *weights, double smoothing,
+                                 int32_t ignore_index, int flags, size_t rows, size_t classes) {
   if (flags & ~(AN_REDUCTION_SUM | AN_LOG_PROBABILITIES)) return AN_UNKNOWN_FLAG;
   if (!(smoothing >= 0 && smoothing <= 1)) return AN_INVALID_VALUE;
   if (classes == 0) return AN_INVALID_SHAPE;

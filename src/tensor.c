@@ -3,6 +3,9 @@
 
 #include "map.h"
 
+/* Not copied into what calls it in this file: the module stays small. */
+#define ONE_COPY __attribute__((noinline))
+
 /* A vector of which n elements are there; `fill` stands for the others. */
 AN_INLINE vf load_some(const float *p, size_t n, float fill) {
   return n < AN_LANES ? vf_load_tail(p, n, fill) : vf_load(p);
@@ -35,13 +38,13 @@ AN_INLINE vf op_scale(vf x, double factor, double unused) {
   return vf_mul(vf_set((float)factor), x);
 }
 
-void add_apply(float *out, const float *x, const float *y, double alpha, size_t n) {
+ONE_COPY void add_apply(float *out, const float *x, const float *y, double alpha, size_t n) {
   map_pairs(out, x, y, n, op_add, vf_set((float)alpha));
 }
 
-void scale_apply(float *y, const float *x, double factor, size_t n) { map(y, x, n, op_scale, factor, 0); }
+ONE_COPY void scale_apply(float *y, const float *x, double factor, size_t n) { map(y, x, n, op_scale, factor, 0); }
 
-void multiply_apply(float *y, const float *x, const float *z, size_t n) {
+ONE_COPY void multiply_apply(float *y, const float *x, const float *z, size_t n) {
   map_pairs(y, x, z, n, op_multiply, vf_set(0.0f));
 }
 
@@ -70,36 +73,31 @@ an_status an_add_bwd(float *dx, float *dy, const float *dout, double alpha, size
 
 /* ---- Sums, in double: a product of two floats is exact there ---- */
 
-/* sum[c] += the column c of x, or of x * y; all rows of STRIP columns at a time. */
-static void add_columns(float *sum, const float *x, const float *y, size_t ld, size_t rows, size_t d) {
+/* sum[c] += the column c of x * y, where y NULL is a 1 in every element; all rows of STRIP columns at a time. */
+ONE_COPY static void add_columns(float *sum, const float *x, const float *y, size_t ld, size_t rows, size_t d) {
   enum { VECTORS = 4, STRIP = VECTORS * AN_LANES };
+  float ones[STRIP], part[STRIP] = {0}, part_y[STRIP] = {0};
+  for (int i = 0; i < STRIP; i++) ones[i] = 1.0f;
   for (size_t c = 0; c < d; c += STRIP) {
-    const size_t width = d - c < STRIP ? d - c : STRIP;
+    const size_t width = d - c < STRIP ? d - c : STRIP, ld_y = y ? ld : 0;
+    const float *first_y = y ? y + c : ones;
     vd low[VECTORS], high[VECTORS];
     for (int v = 0; v < VECTORS; v++) low[v] = high[v] = vd_set(0.0);
-    float padded_x[STRIP] = {0}, padded_y[STRIP] = {0};
     for (size_t row = 0; row < rows; row++) {
-      const float *px = x + row * ld + c, *py = y ? y + row * ld + c : NULL;
-      if (width < STRIP) {
-        px = memcpy(padded_x, px, width * sizeof(float));
-        if (y) py = memcpy(padded_y, py, width * sizeof(float));
-      }
+      const float *a = x + row * ld + c, *b = first_y + row * ld_y;
+      if (width < STRIP) a = memcpy(part, a, width * sizeof(float)), b = memcpy(part_y, b, width * sizeof(float));
       for (int v = 0; v < VECTORS; v++) {
-        const vf a = vf_load(px + v * AN_LANES);
-        vd a_low = vd_low(a), a_high = vd_high(a);
-        if (y) {
-          const vf b = vf_load(py + v * AN_LANES);
-          a_low = vd_mul(a_low, vd_low(b)), a_high = vd_mul(a_high, vd_high(b));
-        }
-        low[v] = vd_add(low[v], a_low), high[v] = vd_add(high[v], a_high);
+        const vf va = vf_load(a + v * AN_LANES), vb = vf_load(b + v * AN_LANES);
+        low[v] = vd_add(low[v], vd_mul(vd_low(va), vd_low(vb)));
+        high[v] = vd_add(high[v], vd_mul(vd_high(va), vd_high(vb)));
       }
     }
-    memcpy(padded_x, sum + c, width * sizeof(float));
+    memcpy(part, sum + c, width * sizeof(float));
     for (int v = 0; v < VECTORS; v++) {
-      const vf a = vf_load(padded_x + v * AN_LANES);
-      vf_store(padded_x + v * AN_LANES, vf_from_vd(vd_add(vd_low(a), low[v]), vd_add(vd_high(a), high[v])));
+      const vf a = vf_load(part + v * AN_LANES);
+      vf_store(part + v * AN_LANES, vf_from_vd(vd_add(vd_low(a), low[v]), vd_add(vd_high(a), high[v])));
     }
-    memcpy(sum + c, padded_x, width * sizeof(float));
+    memcpy(sum + c, part, width * sizeof(float));
   }
 }
 
@@ -111,7 +109,7 @@ void sum_columns_product(float *sum, const float *x, const float *y, size_t rows
   add_columns(sum, x, y, d, rows, d);
 }
 
-double dot_apply(const float *x, const float *y, size_t n) {
+ONE_COPY double dot_apply(const float *x, const float *y, size_t n) {
   vd low = vd_set(0.0), high = vd_set(0.0);
   for (size_t i = 0; i < n; i += AN_LANES) {
     const vf a = load_some(x + i, n - i, 0.0f), b = load_some(y + i, n - i, 0.0f);
