@@ -43,10 +43,10 @@ export function schedule(name, options) {
 
 /**
  * cos(pi x) for x from 0 to 1, as sin(pi (1/2 - x)), by the Taylor series of the sine up to u^21 / 21!: the next term is
- * below 2^-63 for u up to pi / 2.
+ * below 2^-59 for u up to pi / 2.
  * @param {number} x
  */
-function cosine(x) {
+export function cosine(x) {
   const u = Math.PI * (0.5 - x);
   let sum = 1;
   for (let k = 20; k > 0; k -= 2) sum = 1 - ((u * u) / (k * (k + 1))) * sum;
