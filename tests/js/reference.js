@@ -216,14 +216,15 @@ export function indices(i, shape) {
 }
 
 /**
- * Any norm of any shape as `norm` has it, in doubles: the elements are sorted into those that share a statistic, each
- * knowing its place in weight and bias. Where the mask is 0 an element takes no part and gives 0.
+ * Any norm of one shape as `norm` has it, a function of x, weight, bias and alpha, in doubles: the elements are sorted
+ * into those that share a statistic, each knowing its place in weight and bias. Where the mask is 0 an element takes no
+ * part and gives 0.
  */
-export function normed(name, x, shape, options) {
-  const { axes = [-1], channelAxis = -1, groups = 1, eps, alpha, weight, bias, weightOffset = 0, mask } = options;
-  const { runningMean, runningVar } = options;
-  const channel = channelAxis < 0 ? channelAxis + shape.length : channelAxis;
-  const over = axes.map((axis) => (axis < 0 ? axis + shape.length : axis));
+export function normOf(name, shape, options = {}) {
+  const { axes = [-1], channelAxis = -1, groups = 1, eps, weightOffset = 0, mask, runningMean, runningVar } = options;
+  const positive = (axis) => (axis < 0 ? axis + shape.length : axis);
+  const channel = positive(channelAxis);
+  const over = axes.map(positive);
   const at = (where, list) => list.reduce((place, axis) => place * shape[axis] + where[axis], 0);
   const others = [...shape.keys()].filter((axis) => axis !== channel);
   const sharing = {
@@ -232,25 +233,28 @@ export function normed(name, x, shape, options) {
     instance_norm: (where) => `${where[0]},${where[channel]}`,
   }[name];
   const sets = new Map();
-  for (let i = 0; i < x.length; i++) {
+  const size = shape.reduce((a, b) => a * b, 1);
+  for (let i = 0; i < size; i++) {
     const where = indices(i, shape);
     if (mask && mask[at(where, others)] === 0) continue;
     const key = sharing ? sharing(where) : where.filter((_, axis) => !over.includes(axis)).join();
     if (!sets.has(key)) sets.set(key, []);
     sets.get(key).push({ i, place: sharing ? where[channel] : at(where, over) });
   }
-  const y = Array(x.length).fill(0);
-  for (const set of sets.values()) {
-    const values = set.map(({ i }) => x[i]);
-    const [{ place: first }] = set;
-    const result = runningMean
-      ? normalise(values, runningMean[first], 1 / sqrt(runningVar[first] + eps))
-      : rowNorms[sharing ? 'layer_norm' : name](values, eps, alpha);
-    for (const [k, { i, place }] of set.entries()) {
-      y[i] = result.y[k] * (weight ? weight[place] + weightOffset : 1) + (bias ? bias[place] : 0);
+  return (x, weight, bias, alpha) => {
+    const y = Array(size).fill(0);
+    for (const set of sets.values()) {
+      const values = set.map(({ i }) => x[i]);
+      const c = set[0].place;
+      const result = runningMean
+        ? normalise(values, runningMean[c], 1 / sqrt(runningVar[c] + eps))
+        : rowNorms[sharing ? 'layer_norm' : name](values, eps, alpha);
+      for (const [k, { i, place }] of set.entries()) {
+        y[i] = result.y[k] * (weight ? weight[place] + weightOffset : 1) + (bias ? bias[place] : 0);
+      }
     }
-  }
-  return y;
+    return y;
+  };
 }
 
 /**
