@@ -150,7 +150,7 @@ AN_API an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n
 
 /* From y, what an_softmax_fwd has given with the same flags: dx = y (dy - sum(dy y)); with AN_SOFTMAX_LOG
  * dx = dy - e^y sum(dy). dx may equal y or dy. A row of zeros (log: -inf) under AN_SOFTMAX_MASKED_ZERO gives zeros.
- * Bound: 4e-7 of the largest |dy| of the row times the element's probability (log: of the sum of |dy|).
+ * Bound: 3e-7 of the largest |dy| of the row times the element's probability (log: of the sum of |dy|).
  * Errors: as an_softmax_fwd.
  */
 AN_API an_status an_softmax_bwd(float *dx, const float *y, const float *dy, size_t outer, size_t n, size_t inner,
@@ -189,9 +189,11 @@ AN_API an_status an_add_norm_fwd(float *sum, float *y, float *mean, float *rstd,
  *   dx = factor (g - mean(g) - c n mean(g n)), c following from the norm; without a mean its term is left out
  *   dweight += sum over rows of dy n,  dbias += sum of dy,  dalpha += dyt's sum of g x tanh'(alpha x)
  * dx, x, dy (rows, d); dx may equal x or dy, or be NULL. dweight, dbias: d elements or NULL; dalpha: one element or NULL.
- * A row without spread, whose norm has no derivative with eps 0 or outside the root, gives factor (g - mean(g)).
- * Bound, for any finite row: 20 units of 2^-24, a unit being factor * max |g| * max(1, max |n|)^2; dweight and dbias:
- *   (rows / 32 + 40) * 2^-24 * sum |terms|.
+ * A row without spread, whose norm has no derivative with eps 0 or outside the root, gives factor (g - mean(g)): 0 if
+ * eps is 0.
+ * Bound, for any finite row: 10 units of 2^-24, a unit being factor * max |g| * max(1, max |n|), for dyt |dx| *
+ *   max(1, |alpha x|); dweight and dbias: (rows / 32 + 10) * 2^-24 * sum of |dy| max(1, |n|), or of |dy|, if that sum is a
+ *   finite float. Beside these, what is lost by underflow: 2^-149 of dx and of each term.
  * Errors: as an_norm_fwd.
  */
 AN_API an_status an_norm_bwd(float *dx, float *dweight, float *dbias, float *dalpha, const float *x, const float *dy,

@@ -9,6 +9,8 @@
  *
  * The maximum is an element, never a floor. -inf gives exactly 0 (log: -inf). NaN and +inf make their row NaN by way of
  * x - max, and so does -inf alone unless AN_SOFTMAX_MASKED_ZERO is set.
+ *
+ * Gradients need the result alone; their sums are in double.
  */
 #include "../include/addnorm.h"
 
@@ -142,14 +144,53 @@ static void softmax_columns(float *y, const float *x, size_t n, size_t stride, s
   }
 }
 
-an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n, size_t inner, int flags) {
+/* ---- Gradient ---- */
+
+/* A row of n elements (lanes 0), or `lanes` neighbouring columns of n elements `stride` apart: the same loops, in steps
+ * of a vector. y (dy - sum) is written as y dy - y sum, which does not overflow. */
+static void softmax_gradient(float *dx, const float *y, const float *dy, size_t n, size_t stride, size_t lanes,
+                             int flags) {
+  const int row = lanes == 0, logged = flags & AN_SOFTMAX_LOG;
+  const size_t step = row ? AN_LANES : 1;
+  const float nothing = logged ? -__builtin_inff() : 0.0f;
+  vd low = vd_set(0.0), high = low;
+  vi some = vi_set(flags & AN_SOFTMAX_MASKED_ZERO ? 0 : -1); /* a probability that is not 0 */
+  vf sum = vf_set(0.0f);
+  for (int writing = 0; writing < 2; writing++) {
+    for (size_t i = 0; i < n; i += step) {
+      const size_t at = i * stride, count = !row ? lanes : n - i < AN_LANES ? n - i : AN_LANES;
+      const vf p = count < AN_LANES ? vf_load_tail(y + at, count, nothing) : vf_load(y + at);
+      const vf g = load_lanes(dy + at, count);
+      if (writing) {
+        const vf v = logged ? vf_nmadd(vm_exp(p), sum, g) : vf_nmadd(p, sum, vf_mul(p, g));
+        store_lanes(dx + at, count, keep(v, some));
+        continue;
+      }
+      some = vi_or(some, vf_ne(p, vf_set(nothing)));
+      low = vd_add(low, logged ? vd_low(g) : vd_mul(vd_low(p), vd_low(g)));
+      high = vd_add(high, logged ? vd_high(g) : vd_mul(vd_high(p), vd_high(g)));
+    }
+    sum = row ? vf_set((float)vd_sum(vd_add(low, high))) : vf_from_vd(low, high);
+    if (row) some = vi_set(-vi_any(some));
+  }
+}
+
+/* ---- ABI ---- */
+
+static an_status check_softmax(size_t outer, size_t n, size_t inner, int flags) {
   if (flags & ~(AN_SOFTMAX_LOG | AN_SOFTMAX_MASKED_ZERO)) return AN_UNKNOWN_FLAG;
   if (n == 0) return AN_INVALID_SHAPE;
-  if (outer == 0 || inner == 0) return AN_OK;
   size_t size;
-  if (__builtin_mul_overflow(outer, n, &size) || __builtin_mul_overflow(size, inner, &size) ||
-      __builtin_mul_overflow(size, sizeof(float), &size))
+  if (outer > 0 && inner > 0 &&
+      (__builtin_mul_overflow(outer, n, &size) || __builtin_mul_overflow(size, inner, &size) ||
+       __builtin_mul_overflow(size, sizeof(float), &size)))
     return AN_SIZE_OVERFLOW;
+  return AN_OK;
+}
+
+an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n, size_t inner, int flags) {
+  const an_status status = check_softmax(outer, n, inner, flags);
+  if (status || outer == 0 || inner == 0) return status;
   if (!y || !x) return AN_NULL_POINTER;
   for (size_t o = 0; o < outer; o++) {
     const size_t at = o * n * inner;
@@ -160,5 +201,17 @@ an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n, size_
     for (size_t i = 0; i < inner; i += AN_LANES)
       softmax_columns(y + at + i, x + at + i, n, inner, inner - i < AN_LANES ? inner - i : AN_LANES, flags);
   }
+  return AN_OK;
+}
+
+an_status an_softmax_bwd(float *dx, const float *y, const float *dy, size_t outer, size_t n, size_t inner, int flags) {
+  const an_status status = check_softmax(outer, n, inner, flags);
+  if (status || outer == 0 || inner == 0) return status;
+  if (!dx || !y || !dy) return AN_NULL_POINTER;
+  for (size_t o = 0; o < outer; o++)
+    for (size_t i = 0; i < inner; i += AN_LANES) {
+      const size_t at = o * n * inner + i, lanes = inner - i < AN_LANES ? inner - i : AN_LANES;
+      softmax_gradient(dx + at, y + at, dy + at, n, inner, inner == 1 ? 0 : lanes, flags);
+    }
   return AN_OK;
 }

@@ -330,6 +330,84 @@ static void test_batch(void) {
           check_batch(data, outer[o], channels[c], inner[i], (int)(o + c + i + (size_t)data) % 4, &state);
 }
 
+/* Padding: NaN in x counts for nothing, y is 0 there, and what is left is as if it were all. */
+static void check_mask(int data, size_t outer, size_t channels, size_t inner, double share, int training,
+                       uint64_t *state) {
+  char what[160];
+  snprintf(what, sizeof what, "batch_norm (%zu, %zu, %zu), %s, %g of it, training %d", outer, channels, inner,
+           data_names[data], share, training);
+  const size_t positions = outer * inner, n = positions * channels;
+  float *x = guarded_alloc(n, 1), *y = guarded_alloc(n, 2), *again = guarded_alloc(n, 0),
+        *mask = guarded_alloc(positions, 3), *weight = guarded_alloc(channels, 0), *bias = guarded_alloc(channels, 1);
+  float *saved = guarded_alloc(4 * channels, 0), *want_saved = guarded_alloc(4 * channels, 0);
+  float *const packed = guarded_alloc(n, 1); /* the valid positions alone, (valid, channels) */
+  size_t valid = 0;
+  fill_affine(weight, bias, channels, state);
+  for (size_t i = 0; i < positions; i++)
+    mask[i] = test_uniform(state) < share ? (float)(1 + i % 3) : 0, valid += mask[i] != 0;
+  for (size_t i = 0; i < n; i++) x[i] = sample(data, i / (inner * channels) * inner + i % inner, positions, state);
+  for (size_t p = 0, k = 0; p < positions; p++) {
+    for (size_t c = 0; c < channels; c++) {
+      float *at = x + (p / inner * channels + c) * inner + p % inner;
+      if (mask[p] != 0)
+        packed[k * channels + c] = *at;
+      else
+        *at = p % 2 ? NAN : INFINITY;
+    }
+    k += mask[p] != 0;
+  }
+  for (size_t i = 0; i < 4 * channels; i++) saved[i] = want_saved[i] = (float)(0.5 + test_uniform(state));
+#define SAVED(s) s, s + channels, s + 2 * channels, s + 3 * channels
+  const double eps = data % 2 ? 1e-5 : 1e-12;
+  CHECK(an_batch_norm_fwd(y, SAVED(saved), x, weight, bias, mask, eps, 0.25, 0, training, 0, outer, channels, inner) ==
+            AN_OK,
+        "%s", what);
+  an_batch_norm_fwd(packed, SAVED(want_saved), packed, weight, bias, NULL, eps, 0.25, 0, training, 0, valid, channels,
+                    1);
+  for (size_t p = 0, k = 0; p < positions; p++) {
+    for (size_t c = 0; c < channels; c++) {
+      const float got = y[(p / inner * channels + c) * inner + p % inner], want = packed[k * channels + c];
+      if (mask[p] == 0)
+        CHECK(bits_from_float(got) == 0, "%s: %g under the mask", what, got);
+      else if (inner == 1)
+        CHECK(bits_from_float(got) == bits_from_float(want), "%s: %g, of the valid rows alone %g", what, got, want);
+      else /* other sums of the same elements, each within the bound */
+        check_element(got, (want - (double)bias[c]) / weight[c], weight[c], bias[c], what, c);
+    }
+    k += mask[p] != 0;
+  }
+  for (size_t i = 0; i < 4 * channels; i++) {
+    if (inner == 1 || valid == 0)
+      CHECK(memcmp(saved + i, want_saved + i, sizeof(float)) == 0, "%s: statistics", what);
+    else if (i % channels == 0 && data == DATA_NORMAL)
+      CHECK(fabsf(saved[i] - want_saved[i]) <= 2e-6f * (1 + fabsf(want_saved[i])), "%s: %g, %g", what, saved[i],
+            want_saved[i]);
+  }
+  memcpy(again, x, n * sizeof(float));
+  an_batch_norm_fwd(again, NULL, NULL, training ? NULL : want_saved + 2 * channels,
+                    training ? NULL : want_saved + 3 * channels, again, weight, bias, mask, eps, 0.25, 0, training, 0,
+                    outer, channels, inner);
+  CHECK(memcmp(again, y, n * sizeof(float)) == 0, "%s: in place", what);
+  guarded_free(x, n, 1, what), guarded_free(y, n, 2, what), guarded_free(again, n, 0, what);
+  guarded_free(mask, positions, 3, what), guarded_free(weight, channels, 0, what),
+      guarded_free(bias, channels, 1, what);
+  guarded_free(saved, 4 * channels, 0, what), guarded_free(want_saved, 4 * channels, 0, what);
+  guarded_free(packed, n, 1, what);
+}
+
+static void test_mask(void) {
+  uint64_t state = 9;
+  const size_t outer[] = {1, 2, 7, 40}, channels[] = {1, 3, 21, 259}, inner[] = {1, 2, 5, 33};
+  const double share[] = {0, 0.2, 0.7, 1};
+  for (int data = 0; data <= DATA_LAST_BIT; data++)
+    for (size_t o = 0; o < (QUICK ? 3 : 4); o++)
+      for (size_t c = 0; c < (QUICK ? 3 : 4); c++)
+        for (size_t i = 0; i < (c == 3 ? 2 : 4); i++)
+          for (size_t k = 0; k < 4; k++)
+            if (inner[i] == 1 || data < DATA_STEP)
+              check_mask(data, outer[o], channels[c], inner[i], share[k], (int)(o + c + i + k) % 3 != 0, &state);
+}
+
 static void check_group(int data, size_t groups, size_t batch, size_t length, size_t channels, size_t inner, int form,
                         uint64_t *state) {
   char what[160];
@@ -521,6 +599,7 @@ int main(void) {
   test_specials();
   test_add_norm();
   test_batch();
+  test_mask();
   test_group();
   test_channels_exact();
   test_errors();

@@ -181,6 +181,133 @@ static void test_sum(void) {
   }
 }
 
+/* ---- Gradient ---- */
+
+/* In units of 2^-24 of the element's probability times the largest |dy|, log-softmax: of the sum of |dy|. */
+static const double GRADIENT_BOUND = 5;
+static double worst_gradient[2];
+
+enum { DY_NORMAL, DY_EQUAL, DY_SPIKE, DY_SUBNORMAL, DY_HUGE, DY_MIXED, DY_COUNT };
+static float upstream(int kind, size_t i, size_t n, uint64_t *state) {
+  const double z = test_normal(state), u = test_uniform(state);
+  switch (kind) {
+    case DY_EQUAL: return -0.3f;
+    case DY_SPIKE: return i == n / 2 ? -1000.0f : (float)(1e-3 * z);
+    case DY_SUBNORMAL: return (float)(1e-42 * z);
+    case DY_HUGE: return (float)(6e38 * (u - 0.5));
+    case DY_MIXED: return (float)(z * pow(10, 30 * (u - 0.5)));
+    default: return (float)z;
+  }
+}
+
+/* A column of n elements `stride` apart, y as it is given: that is the function's argument. */
+static void check_column(const float *dx, const float *y, const float *dy, size_t n, size_t stride, int flags,
+                         const char *what) {
+  const int logged = flags & AN_SOFTMAX_LOG;
+  double sum = 0, size = 0, mass = 0;
+  for (size_t i = 0; i < n * stride; i += stride) {
+    const double p = logged ? exp(y[i]) : y[i];
+    sum += logged ? dy[i] : p * dy[i], mass += p;
+    size = logged ? size + fabs(dy[i]) : fmax(size, fabs((double)dy[i]));
+  }
+  if (logged && size > 3.4e38) return; /* the sum may be beyond float */
+  for (size_t i = 0; i < n * stride; i += stride) {
+    const double p = logged ? exp(y[i]) : y[i], want = mass == 0 ? 0 : logged ? dy[i] - p * sum : p * (dy[i] - sum);
+    const double unit = 0x1p-24 * size * (logged ? 1 : p), lost = 0x1p-148;
+    const double error = fmax(fabs(dx[i] - want) - lost, 0) / (unit > 0 ? unit : 1);
+    CHECK(error <= GRADIENT_BOUND, "%s%s, n %zu: dx %g, want %g, %.2f units", logged ? "log " : "", what, n, dx[i],
+          want, error);
+    if (error > worst_gradient[!!logged]) worst_gradient[!!logged] = error;
+  }
+}
+
+static void check_gradient(int data, int kind, size_t outer, size_t n, size_t inner, int flags, uint64_t *state) {
+  const size_t size = outer * n * inner;
+  float *y = guarded_alloc(size, 1), *dy = guarded_alloc(size, 2), *dx = guarded_alloc(size, 3),
+        *again = guarded_alloc(size, 0);
+  for (size_t i = 0; i < size; i++) {
+    y[i] = data == DATA_COUNT ? -INFINITY : sample(data, i / inner % n, n, state);
+    dy[i] = upstream(kind, i / inner % n, n, state);
+  }
+  an_softmax_fwd(y, y, outer, n, inner, flags);
+  CHECK(an_softmax_bwd(dx, y, dy, outer, n, inner, flags) == AN_OK, "softmax_bwd");
+  for (size_t o = 0; o < outer; o++)
+    for (size_t k = 0; k < inner; k++) {
+      const size_t at = o * n * inner + k;
+      check_column(dx + at, y + at, dy + at, n, inner, flags, data == DATA_COUNT ? "masked row" : data_names[data]);
+    }
+  for (int in_dy = 0; in_dy < 2; in_dy++) {
+    memcpy(again, in_dy ? dy : y, size * sizeof(float));
+    an_softmax_bwd(again, in_dy ? y : again, in_dy ? again : dy, outer, n, inner, flags);
+    CHECK(memcmp(again, dx, size * sizeof(float)) == 0, "%zu, %zu, %zu: in place", outer, n, inner);
+  }
+  guarded_free(y, size, 1, "y"), guarded_free(dy, size, 2, "dy"), guarded_free(dx, size, 3, "dx");
+  guarded_free(again, size, 0, "again");
+}
+
+static void test_gradient(void) {
+  uint64_t state = 4;
+  const size_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 63, 65, 513, 1000, 6625};
+  const size_t inner[] = {1, 2, 3, 4, 5, 9};
+  for (int flags = 0; flags < 4; flags++)
+    for (int data = 0; data < DATA_COUNT + (flags & AN_SOFTMAX_MASKED_ZERO ? 1 : 0); data++)
+      for (int kind = 0; kind < DY_COUNT; kind++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+          for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+            if (sizes[s] <= (QUICK ? 17 : k > 0 ? 65 : 6625))
+              check_gradient(data, kind, 1 + s % 3, sizes[s], inner[k], flags, &state);
+}
+
+/* Against central differences of the loss sum(dy softmax(x)) in double. */
+static void test_differences(void) {
+  uint64_t state = 5;
+  for (int flags = 0; flags < 2; flags++)
+    for (size_t n = 1; n < 30; n++) {
+      float x[30], y[30], dy[30], dx[30];
+      for (size_t i = 0; i < n; i++) x[i] = (float)test_normal(&state), dy[i] = (float)test_normal(&state);
+      an_softmax_fwd(y, x, 1, n, 1, flags);
+      an_softmax_bwd(dx, y, dy, 1, n, 1, flags);
+      for (size_t i = 0; i < n; i++) {
+        double loss[2] = {0, 0};
+        const double h = 1e-5;
+        for (int side = 0; side < 2; side++) {
+          double e[30], sum = 0;
+          for (size_t j = 0; j < n; j++) sum += e[j] = exp(x[j] + (j == i ? (side ? h : -h) : 0));
+          for (size_t j = 0; j < n; j++) loss[side] += dy[j] * (flags ? log(e[j] / sum) : e[j] / sum);
+        }
+        const double difference = (loss[1] - loss[0]) / (2 * h);
+        CHECK(fabs(dx[i] - difference) <= 3e-6, "flags %d, n %zu: %g, by differences %g", flags, n, dx[i], difference);
+      }
+    }
+}
+
+/* NaN stays in its row or column; a masked row gives zeros whatever comes from above. */
+static void test_gradient_specials(void) {
+  uint64_t state = 6;
+  for (int flags = 0; flags < 4; flags++)
+    for (size_t n = 1; n < 20; n++)
+      for (size_t inner = 1; inner <= 6; inner++)
+        for (int which = 0; which < 3; which++) { /* NaN in y, in dy, a masked row under infinity */
+          float y[20 * 6], dy[20 * 6], dx[20 * 6], clean[20 * 6];
+          const size_t size = n * inner, bad = inner / 2;
+          for (size_t i = 0; i < size; i++) y[i] = (float)test_normal(&state), dy[i] = (float)test_normal(&state);
+          an_softmax_fwd(y, y, 1, n, inner, flags);
+          an_softmax_bwd(clean, y, dy, 1, n, inner, flags);
+          const int masked = which == 2 && (flags & AN_SOFTMAX_MASKED_ZERO);
+          for (size_t i = 0; masked && i < n; i++) y[i * inner + bad] = flags & AN_SOFTMAX_LOG ? -INFINITY : 0;
+          (which ? dy : y)[(n / 2) * inner + bad] = masked ? INFINITY : NAN;
+          an_softmax_bwd(dx, y, dy, 1, n, inner, flags);
+          for (size_t i = 0; i < size; i++) {
+            if (i % inner != bad)
+              CHECK(bits_from_float(dx[i]) == bits_from_float(clean[i]), "flags %d, n %zu: a neighbour", flags, n);
+            else if (masked)
+              CHECK(bits_from_float(dx[i]) == 0, "flags %d, n %zu: masked row, %g", flags, n, dx[i]);
+            else if (which == 1 || !(flags & AN_SOFTMAX_LOG) || i / inner == n / 2) /* log: y counts for itself alone */
+              CHECK(isnan(dx[i]), "flags %d, n %zu: %g in place of NaN", flags, n, dx[i]);
+          }
+        }
+}
+
 static void test_errors(void) {
   float x[4] = {1, 2, 3, 4}, y[4] = {42, 42, 42, 42};
   const float before[4] = {42, 42, 42, 42};
@@ -202,13 +329,32 @@ static void test_errors(void) {
   REFUSED(AN_NULL_POINTER, y, NULL, 1, 4, 1, 0);
   REFUSED(AN_OK, NULL, NULL, 0, 4, 1, 0);
   REFUSED(AN_OK, NULL, NULL, 3, 4, 0, 0);
+#undef REFUSED
+#define REFUSED(status, ...)                                                 \
+  do {                                                                       \
+    const an_status got = an_softmax_bwd(__VA_ARGS__);                       \
+    CHECK(got == (status), "got %s for " #__VA_ARGS__, an_status_name(got)); \
+    CHECK(memcmp(y, before, sizeof y) == 0, "written by " #__VA_ARGS__);     \
+  } while (0)
+  REFUSED(AN_UNKNOWN_FLAG, y, x, x, 1, 0, 1, 4);
+  REFUSED(AN_INVALID_SHAPE, y, x, x, 1, 0, 1, 0);
+  REFUSED(AN_SIZE_OVERFLOW, y, x, x, huge, 4, 1, 0);
+  REFUSED(AN_NULL_POINTER, NULL, x, x, 1, 4, 1, 0);
+  REFUSED(AN_NULL_POINTER, y, NULL, x, 1, 4, 1, 0);
+  REFUSED(AN_NULL_POINTER, y, x, NULL, 1, 4, 1, 0);
+  REFUSED(AN_OK, NULL, NULL, NULL, 0, 4, 1, 0);
 }
 
 int main(void) {
   test_values();
   test_specials();
   test_sum();
+  test_gradient();
+  test_differences();
+  test_gradient_specials();
   test_errors();
+  printf("softmax gradient: largest error %.2f units of 2^-24, log-softmax %.2f, bound %g\n", worst_gradient[0],
+         worst_gradient[1], GRADIENT_BOUND);
   printf("softmax: largest error %.2f ULP, log-softmax %.2f, bound %g\n", worst[0], worst[1], BOUND_ULP);
   return test_report("softmax");
 }
