@@ -6,7 +6,7 @@ import { AddnormError, isPlain, quoted, shapeText, suggestion } from './errors.j
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
 import { numberOf, outsideDomain } from './ops.js';
-import { addressOf, release, Tensor } from './tensor.js';
+import { release, Tensor } from './tensor.js';
 
 /** @typedef {import('./frame.js').Operand} Operand */
 /** @typedef {import('./types.js').State} State */
@@ -62,6 +62,7 @@ export class Module {
   #engine;
   #config;
   #parameters;
+  #buffers;
   #seed;
   /** Addresses: the configuration and the packed parameters as the module takes them; what backward needs comes later. */
   #fields = 0;
@@ -111,6 +112,7 @@ export class Module {
       this.#fields = engine.memory.alloc(engine.lists.fields.length * 8, 'the configuration');
       this.#config = configure(engine, given, known, this.#fields);
       this.#parameters = this.#enumerate(fixed.layer === 0);
+      this.#buffers = this.#parameters.filter((parameter) => !parameter.learned);
       this.#packed = engine.memory.alloc(this.#size('an_module_packed_bytes'), 'the packed parameters');
       if (weights !== undefined) this.#adopt(weights, layout);
       else for (const parameter of this.#parameters) this.#packInitial(parameter);
@@ -375,7 +377,7 @@ export class Module {
         this.#forward(run, ...ends);
         this.#run = run;
         this.#refusal = '';
-        this.#readBuffers();
+        this.#eachBuffer((address, parameter) => this.#read(address, parameter));
       }
       return frame.results(input, { y }).y;
     });
@@ -431,29 +433,22 @@ export class Module {
       this.#keep(run, frame.room(this.#keptBytes(run), 'what backward needs'), mask);
       const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
       this.#forward(run, ...ends);
-      try {
-        const answer = typeof dy === 'function' ? dy(memory.floats(y.address, y.size).slice()) : dy;
-        this.#alive();
-        const sublayers = this.#measure(frame, run, frame.input('dy', answer, run.output).address, gradients);
-        const { mean, std, rms, gradient, nonFinite } = /** @type {import('./types.js').ProbeStream} */ (
-          sublayers.pop()
-        );
-        const norms = this.#parameters
-          .filter(({ learned }) => learned)
-          .map(({ name, shape, offset }) => {
-            return [name, Math.sqrt(sumSquares(this.#engine, [[gradients + offset, check.product(shape)]]))];
-          });
-        return {
-          sublayers,
-          stream: { mean, std, rms, gradient, nonFinite },
-          gradients: Object.fromEntries(norms),
-        };
-      } finally {
-        // Takes back what forward has made of the running statistics.
-        for (const [parameter, tensor] of this.#disposed ? [] : (this.#tensors ?? [])) {
-          if (!parameter.learned) this.#pack(addressOf(tensor, this.#engine, parameter.name), parameter);
-        }
-      }
+      // Takes back what forward has made of the running statistics; backward does not read them.
+      this.#eachBuffer((address, parameter) => this.#pack(address, parameter));
+      const answer = typeof dy === 'function' ? dy(memory.floats(y.address, y.size).slice()) : dy;
+      this.#alive();
+      const sublayers = this.#measure(frame, run, frame.input('dy', answer, run.output).address, gradients);
+      const { mean, std, rms, gradient, nonFinite } = /** @type {import('./types.js').ProbeStream} */ (sublayers.pop());
+      const norms = this.#parameters
+        .filter(({ learned }) => learned)
+        .map(({ name, shape, offset }) => {
+          return [name, Math.sqrt(sumSquares(this.#engine, [[gradients + offset, check.product(shape)]]))];
+        });
+      return {
+        sublayers,
+        stream: { mean, std, rms, gradient, nonFinite },
+        gradients: Object.fromEntries(norms),
+      };
     });
   }
 
@@ -583,17 +578,14 @@ export class Module {
 
   #repack() {
     for (const parameter of this.#stale) {
-      const tensor = /** @type {Tensor} */ (this.#tensors?.get(parameter));
-      this.#pack(addressOf(tensor, this.#engine, parameter.name), parameter);
+      this.#pack(this.#values + parameter.offset, parameter);
       this.#stale.delete(parameter);
     }
   }
 
-  /** Brings the tensors of running statistics, if there are any, up to what forward has made of them. */
-  #readBuffers() {
-    for (const [parameter, tensor] of this.#tensors ?? []) {
-      if (!parameter.learned) this.#read(addressOf(tensor, this.#engine, parameter.name), parameter);
-    }
+  /** @param {(address: number, parameter: Parameter) => void} use the tensor of running statistics, of each */
+  #eachBuffer(use) {
+    for (const parameter of this.#buffers) use(this.#values + parameter.offset, parameter);
   }
 
   /**
