@@ -139,11 +139,14 @@ done
 
 cd "$root"
 mkdir -p dist/lib
-flags=(
-  -O3 -std=c11 -Wall -Wextra -Werror
+# For size, all but the matrix product, whose tile has to unroll: a quarter smaller, and as fast.
+compile_flags=(
+  -std=c11 -Wall -Wextra -Werror
   -ffp-contract=off      # vf_madd is the only contraction
   -fno-math-errno
   -ffile-prefix-map="$root"=.
+)
+link_flags=(
   -sSTANDALONE_WASM --no-entry
   -sALLOW_MEMORY_GROWTH -sIMPORTED_MEMORY -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=64KB
   -sMALLOC=dlmalloc      # emmalloc hands out blocks that end beyond the memory near 4 GiB
@@ -155,7 +158,8 @@ declare -A variant_flags=(
   [relaxed]='-msimd128 -mrelaxed-simd -fno-vectorize -fno-slp-vectorize'
 )
 
-emcc=()
+emcc=() small=()
+for file in src/*.c; do [ "$file" = src/matmul.c ] || small+=("$file"); done
 for variant in "${variants[@]}"; do
   out=dist/lib/addnorm.$variant.wasm
   if [ -z "$force" ] && [ -e "$out" ] && [ -z "$(find src include build.sh -newer "$out" -print -quit)" ]; then
@@ -164,7 +168,10 @@ for variant in "${variants[@]}"; do
   fi
   [ ${#emcc[@]} -gt 0 ] || find_emcc
   # shellcheck disable=SC2086
-  "${emcc[@]}" "${flags[@]}" ${variant_flags[$variant]} src/*.c -o "dist/.$variant.wasm" || die "$variant did not compile"
+  { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O3 -c src/matmul.c -o "dist/.$variant.o" &&
+    "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} -Os "${small[@]}" "dist/.$variant.o" \
+      -o "dist/.$variant.wasm"; } || die "$variant did not compile"
   mv "dist/.$variant.wasm" "$out"
+  rm "dist/.$variant.o"
   say "$out: $(stat -c %s "$out") bytes, $(gzip -9c "$out" | wc -c) gzipped (Emscripten $emcc_version)"
 done
