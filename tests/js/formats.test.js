@@ -370,6 +370,47 @@ test('a module is written and read again', async () => {
   an.dispose();
 });
 
+test('a run goes on where it was written, bit for bit', async () => {
+  // The way that the manual of writeSafetensors shows.
+  const prefixed = (prefix, state) => Object.fromEntries(Object.entries(state).map(([name, t]) => [prefix + name, t]));
+  const part = (prefix, tensors) =>
+    Object.fromEntries(
+      Object.entries(tensors).flatMap(([name, t]) => (name.startsWith(prefix) ? [[name.slice(prefix.length), t]] : [])),
+    );
+  const an = await load({ variant: 'simd' });
+  const rate = an.schedule('warmup', { rate: 0.01, warmup: 8 });
+  const x = { data: Float32Array.from({ length: 24 }, (_, i) => Math.fround(i / 7 - 1)), shape: [4, 6] };
+  const target = Int32Array.of(0, 1, 2, 1);
+  const steps = (stack, optimizer, from, to) => {
+    for (let step = from; step < to; step++) {
+      const y = stack.forward(x, { train: true, seed: step });
+      const { gradient } = an.loss('softmax_cross_entropy', { data: y, shape: [4, 3] }, target);
+      stack.zeroGrad();
+      stack.backward({ data: gradient, shape: [4, 3] }, { dx: false });
+      optimizer.step();
+    }
+  };
+  const config = { d_model: 8, depth: 2, d_in: 6, d_out: 3, norm: 'batch_norm', dropout: 0.2 };
+  const stack = an.stack(config, { seed: 3 });
+  const optimizer = an.optimizer('adamw', stack, { rate });
+  steps(stack, optimizer, 0, 5);
+  const bytes = writeSafetensors(
+    { ...prefixed('model.', stack.state()), ...prefixed('optimizer.', optimizer.state()) },
+    { config: JSON.stringify(stack.config), step: '5' },
+  );
+  steps(stack, optimizer, 5, 10);
+
+  const { tensors, metadata } = readSafetensors(bytes);
+  const again = an.stack(JSON.parse(metadata.config), { weights: part('model.', tensors) });
+  const optimizerAgain = an.optimizer('adamw', again, { rate });
+  optimizerAgain.loadState(part('optimizer.', tensors));
+  steps(again, optimizerAgain, Number(metadata.step), 10);
+  const [got, want] = [again, stack].map((module) => module.state());
+  assert.deepEqual(Object.keys(got), Object.keys(want));
+  for (const [name, { data }] of Object.entries(want)) same(got[name].data, data, name);
+  an.dispose();
+});
+
 const skip = skipWithout('models/files', 'the reading of a model file');
 test('a layer of a trained model', { skip }, () => {
   const { tensors, metadata } = readSafetensors(readFileSync(sharedPath('models/files/stories260K_l0.safetensors')));
