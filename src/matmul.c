@@ -153,12 +153,21 @@ void matmul_rows(float *y, const float *x, const float *w, const float *bias, in
 
 /* ---- Packing ---- */
 
-/* n rows of `columns` elements: strides tell what is packed and what is transposed. With 8 columns, a constant at the
- * call, 8 streams are read or written side by side. */
-AN_INLINE void strip(float *restrict y, size_t y_row, size_t y_column, const float *restrict x, size_t x_row,
-                     size_t x_column, size_t n, size_t columns) {
-  for (size_t k = 0; k < n; k++)
-    for (size_t j = 0; j < columns; j++) y[k * y_row + j * y_column] = x[k * x_row + j * x_column];
+/* y (columns, rows; row stride ldy) = x (rows, columns; row stride ldx) transposed, by squares. */
+static __attribute__((noinline)) void transpose(float *y, size_t ldy, const float *x, size_t ldx, size_t rows,
+                                                size_t columns) {
+  for (size_t i = 0, n; i < rows; i += n) {
+    n = at_most(rows - i, AN_LANES);
+    size_t j = 0;
+    for (; j + AN_LANES <= columns && n == AN_LANES; j += AN_LANES) {
+      vf v[AN_LANES];
+      for (size_t k = 0; k < AN_LANES; k++) v[k] = vf_load(x + (i + k) * ldx + j);
+      vf_transpose(v);
+      for (size_t k = 0; k < AN_LANES; k++) vf_store(y + (j + k) * ldy + i, v[k]);
+    }
+    for (; j < columns; j++)
+      for (size_t k = i; k < i + n; k++) y[j * ldy + k] = x[k * ldx + j];
+  }
 }
 
 size_t matmul_packed_size(size_t in, size_t out) {
@@ -167,14 +176,13 @@ size_t matmul_packed_size(size_t in, size_t out) {
 
 void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out) {
   for (size_t n = 0; n < out; n += MATMUL_PANEL, packed += in * MATMUL_PANEL) {
-    const float *const columns = w + n * column_stride;
-    if (out - n < MATMUL_PANEL) {
-      memset(packed, 0, in * MATMUL_PANEL * sizeof(float));
-      strip(packed, MATMUL_PANEL, 1, columns, row_stride, column_stride, in, out - n);
-    } else if (column_stride == 1) {
-      strip(packed, MATMUL_PANEL, 1, columns, row_stride, 1, in, MATMUL_PANEL);
+    const size_t columns = at_most(out - n, MATMUL_PANEL);
+    if (columns < MATMUL_PANEL) memset(packed, 0, in * MATMUL_PANEL * sizeof(float));
+    if (column_stride > 1) {
+      transpose(packed, MATMUL_PANEL, w + n * column_stride, column_stride, columns, in);
     } else {
-      strip(packed, MATMUL_PANEL, 1, columns, row_stride, column_stride, in, MATMUL_PANEL);
+      for (size_t k = 0; k < in; k++)
+        for (size_t j = 0; j < columns; j++) packed[k * MATMUL_PANEL + j] = w[k * row_stride + n + j];
     }
   }
 }
@@ -187,12 +195,6 @@ size_t matmul_transposed_size(size_t m, size_t n, size_t k) {
   return matmul_packed_size(k, at_most(n, GRADIENT_COLUMNS)) + at_most(m, MATMUL_ROWS) * k;
 }
 
-static void transpose(float *y, const float *x, size_t ldx, size_t rows, size_t columns) {
-  size_t j = 0;
-  for (; j + 8 <= columns; j += 8) strip(y + j * rows, 1, rows, x + j, ldx, 1, rows, 8);
-  strip(y + j * rows, 1, rows, x + j, ldx, 1, rows, columns - j);
-}
-
 void matmul_transposed(float *y, size_t ldy, const float *a, size_t lda, const float *b, size_t ldb, size_t m, size_t n,
                        size_t k, float *workspace) {
   for (size_t k0 = 0, depth; k0 < k; k0 += depth) {
@@ -203,7 +205,7 @@ void matmul_transposed(float *y, size_t ldy, const float *a, size_t lda, const f
       matmul_pack(workspace, b + k0 * ldb + n0, ldb, 1, depth, columns);
       for (size_t m0 = 0, r; m0 < m; m0 += r) {
         r = matmul_part(m - m0, MATMUL_ROWS);
-        transpose(transposed, a + k0 * lda + m0, lda, depth, r);
+        transpose(transposed, depth, a + k0 * lda + m0, lda, depth, r);
         matmul(y + m0 * ldy + n0, ldy, transposed, depth, workspace, depth * MATMUL_PANEL, NULL, 1, r, depth, columns);
       }
     }

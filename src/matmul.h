@@ -44,7 +44,7 @@ void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, si
 void matmul_rows(float *y, const float *x, const float *w, const float *bias, int accumulate, size_t rows, size_t in,
                  size_t out);
 
-/* Panels from a matrix w (in, out) that lies at row and column strides of its own, as matmul reads them:
+/* Panels from a matrix w (in, out) that lies at strides of its own, one of which is 1, as matmul reads them:
  * (out + 7) / 8 * 8 * in floats; SIZE_TOO_LARGE if that overflows. */
 void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out);
 size_t matmul_packed_size(size_t in, size_t out);

@@ -2,7 +2,8 @@
  * probabilities are not. Those, length x length for every head, exist for MATMUL_ROWS queries at a time, and backward
  * computes them anew.
  *
- * A position s that is no s must not be felt even if it holds NaN: 0 * NaN is NaN, so its key and value become 0.
+ * A position that is no s must not be felt even if it holds NaN: its score is replaced, and since 0 * NaN is NaN its
+ * value becomes 0.
  *
  * The mean is taken of x, before the value layer: a row a sequence then goes through the layers, or with `causal` as
  * many as there are positions. Its sums are in double, so their error does not grow with the length.
@@ -231,11 +232,8 @@ static void attention_fwd(float *y, const float *x, const float *mask, float *ke
   matmul_rows(q, x, m->query, m->query_bias, 0, rows, d, d);
   matmul_rows(k, x, m->key, m->key_bias, 0, rows, d, d);
   matmul_rows(v, x, m->value, m->value_bias, 0, rows, d, d);
-  for (size_t i = 0; i < rows; i++) {
-    if (is_valid(mask, i)) continue;
-    memset(k + i * d, 0, d * sizeof(float));
-    memset(v + i * d, 0, d * sizeof(float));
-  }
+  for (size_t i = 0; i < rows; i++)
+    if (!is_valid(mask, i)) memset(v + i * d, 0, d * sizeof(float));
   const float *const qn = normed(&workspace, q, m->query_norm_weight, m, rows);
   const float *const kn = normed(&workspace, k, m->key_norm_weight, m, rows);
   for (size_t i = 0; i < sequences; i++) {

@@ -142,6 +142,13 @@ AN_INLINE float vf_hmax(vf a) {
   return wasm_f32x4_extract_lane(c, 0);
 }
 AN_INLINE float vf_first(vf a) { return wasm_f32x4_extract_lane(a, 0); }
+/* Rows and columns of the square that the vectors make change places. */
+AN_INLINE void vf_transpose(vf v[4]) {
+  const vf a = wasm_i32x4_shuffle(v[0], v[1], 0, 4, 1, 5), b = wasm_i32x4_shuffle(v[2], v[3], 0, 4, 1, 5);
+  const vf c = wasm_i32x4_shuffle(v[0], v[1], 2, 6, 3, 7), d = wasm_i32x4_shuffle(v[2], v[3], 2, 6, 3, 7);
+  v[0] = wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), v[1] = wasm_i32x4_shuffle(a, b, 2, 3, 6, 7);
+  v[2] = wasm_i32x4_shuffle(c, d, 0, 1, 4, 5), v[3] = wasm_i32x4_shuffle(c, d, 2, 3, 6, 7);
+}
 
 #else /* one lane */
 
@@ -237,6 +244,7 @@ AN_INLINE double vd_sum(vd a) { return a; }
 AN_INLINE float vf_sum(vf a) { return a; }
 AN_INLINE float vf_hmax(vf a) { return a; }
 AN_INLINE float vf_first(vf a) { return a; }
+AN_INLINE void vf_transpose(vf v[1]) { (void)v; }
 
 #endif
 

@@ -156,6 +156,16 @@ int main(void) {
   CHECK(signbit(vf_first(vf_max(vf_set(-0.0f), vf_set(0.0f)))), "max(-0, 0)");
   CHECK(!signbit(vf_first(vf_min(vf_set(0.0f), vf_set(-0.0f)))), "min(0, -0)");
 
+  vf square[AN_LANES];
+  float number[AN_LANES * AN_LANES];
+  for (size_t i = 0; i < AN_LANES * AN_LANES; i++) number[i] = (float)i;
+  for (size_t i = 0; i < AN_LANES; i++) square[i] = vf_load(number + i * AN_LANES);
+  vf_transpose(square);
+  for (size_t i = 0; i < AN_LANES; i++) vf_store(number + i * AN_LANES, square[i]);
+  for (size_t i = 0; i < AN_LANES * AN_LANES; i++)
+    CHECK(number[i] == (float)(i % AN_LANES * AN_LANES + i / AN_LANES), "transpose: place %zu has %g", i,
+          (double)number[i]);
+
   /* Tails: every length, at every alignment, in blocks of their exact size. */
   for (size_t n = 0; n < AN_LANES; n++)
     for (size_t shift = 0; shift < 4; shift++) {
