@@ -29,7 +29,7 @@ const METADATA = '__metadata__';
  *   },
  * });
  * ```
- * @param {ArrayBuffer | ArrayBufferView} bytes the whole file
+ * @param {ArrayBufferLike | ArrayBufferView} bytes the whole file
  * @param {{ filter?: ((name: string, info: TensorInfo) => boolean) | undefined }} [options] filter: false leaves the tensor
  *   out
  * @returns {{ tensors: State, metadata: Record<string, string> }} tensors in the order of their data. Both objects have no
