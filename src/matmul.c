@@ -151,6 +151,23 @@ void matmul_rows(float *y, const float *x, const float *w, const float *bias, in
   }
 }
 
+/* ---- Sizes ---- */
+
+size_t size_times(size_t a, size_t b) {
+  size_t c;
+  return __builtin_mul_overflow(a, b, &c) || c > SIZE_TOO_LARGE ? SIZE_TOO_LARGE : c;
+}
+
+size_t size_plus(size_t a, size_t b) {
+  size_t c;
+  return __builtin_add_overflow(a, b, &c) || c > SIZE_TOO_LARGE ? SIZE_TOO_LARGE : c;
+}
+
+int matmul_overflows(size_t a, size_t b) {
+  size_t bytes;
+  return __builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, sizeof(float), &bytes);
+}
+
 /* ---- Packing ---- */
 
 /* y (columns, rows; row stride ldy) = x (rows, columns; row stride ldx) transposed, by squares. */
@@ -178,7 +195,7 @@ void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column
   for (size_t n = 0; n < out; n += MATMUL_PANEL, packed += in * MATMUL_PANEL) {
     const size_t columns = at_most(out - n, MATMUL_PANEL);
     if (columns < MATMUL_PANEL) memset(packed, 0, in * MATMUL_PANEL * sizeof(float));
-    if (column_stride > 1) {
+    if (column_stride > 1) { /* then a column is contiguous */
       transpose(packed, MATMUL_PANEL, w + n * column_stride, column_stride, columns, in);
     } else {
       for (size_t k = 0; k < in; k++)
@@ -219,11 +236,6 @@ void matmul_gradients(float *dweight, float *dbias, const float *x, const float 
 }
 
 /* ---- The linear layer ---- */
-
-int matmul_overflows(size_t a, size_t b) {
-  size_t bytes;
-  return __builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, sizeof(float), &bytes);
-}
 
 size_t an_linear_packed_bytes(size_t in, size_t out) {
   /* An empty weight takes a row of a panel all the same: 0 is overflow alone. */

@@ -19,14 +19,8 @@ static inline size_t at_most(size_t n, size_t max) { return n < max ? n : max; }
 /* Sizes of buffers in floats. What overflows is SIZE_TOO_LARGE: no memory has it, and a sum of it and a few sizes that
  * there are does not wrap around. */
 #define SIZE_TOO_LARGE (SIZE_MAX / 2)
-static inline size_t size_times(size_t a, size_t b) {
-  size_t c;
-  return __builtin_mul_overflow(a, b, &c) || c > SIZE_TOO_LARGE ? SIZE_TOO_LARGE : c;
-}
-static inline size_t size_plus(size_t a, size_t b) {
-  size_t c;
-  return __builtin_add_overflow(a, b, &c) || c > SIZE_TOO_LARGE ? SIZE_TOO_LARGE : c;
-}
+size_t size_times(size_t a, size_t b);
+size_t size_plus(size_t a, size_t b);
 
 /* 1 if the bytes of a * b floats overflow size_t. */
 int matmul_overflows(size_t a, size_t b);

@@ -255,7 +255,7 @@ static void attention_bwd(float *dx, const mixing_gradients *g, const float *x, 
 
   matmul_gradients(g->out, g->out_bias, o, dy, rows, d, d, rest);
   matmul_rows(dout, dy, m->out_bwd, NULL, 0, rows, d, d);
-  memset(dk, 0, 2 * size * sizeof(float));
+  memset(dk, 0, 2 * size * sizeof(float)); /* and dv */
   for (size_t i = 0; i < sequences; i++) {
     const head h = head_of(m, mask ? mask + i * length : NULL, length);
     for (size_t at = i * length * d, end = at + d; at < end; at += h.d_head)
@@ -319,8 +319,8 @@ void mixing_bwd(float *dx, const mixing_gradients *gradients, const float *x, co
   const size_t group = group_of(m, batch, length), size = length * m->d_model;
   for (size_t b = 0, n; b < batch; b += n) {
     n = at_most(batch - b, group);
-    const float *const keep = saved + matrices_size(m, kept(m), b, length), *const valid =
-                                                                                mask ? mask + b * length : NULL;
+    const float *const keep = saved + matrices_size(m, kept(m), b, length);
+    const float *const valid = mask ? mask + b * length : NULL;
     if (m->query)
       attention_bwd(dx + b * size, gradients, x + b * size, dy + b * size, valid, keep, workspace, m, n, length);
     else
