@@ -47,43 +47,58 @@ typedef struct affine {
   float offset;               /* added to weight */
 } affine;
 
-enum { WEIGHT = 1, BIAS = 2, OFFSET = 4 };
+/* One weight for each element, or AN_LANES copies of one for all; so may bias be. */
+typedef struct weights {
+  const float *w;
+  size_t places; /* what is left of an index into w: all of it, or 0 */
+  float offset;
+} weights;
+static const float ones[4] = {1, 1, 1, 1}, nothing[4] = {-0.0f, -0.0f, -0.0f, -0.0f}; /* a + -0 is a, of zeros too */
+AN_INLINE weights each_weight(affine a) {
+  return a.weight ? (weights){a.weight, SIZE_MAX, a.offset} : (weights){ones, 0, 0};
+}
+
+AN_INLINE vf load_lanes(const float *x, size_t n) { return n < AN_LANES ? vf_load_tail(x, n, 0.0f) : vf_load(x); }
+AN_INLINE void store_lanes(float *y, size_t n, vf v) {
+  if (n < AN_LANES)
+    vf_store_tail(y, n, v);
+  else
+    vf_store(y, v);
+}
+AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return load_lanes(w.w + (i & w.places), n); }
 
 /* An element before weight and bias; p: its constants. */
 typedef vf (*norm_op)(vf x, const vf *p);
 
-AN_INLINE vf affine_vector(vf v, affine a, size_t i, int form) {
-  if (!(form & WEIGHT)) return form & BIAS ? vf_add(v, vf_load(a.bias + i)) : v;
-  vf w = vf_load(a.weight + i);
-  if (form & OFFSET) w = vf_add(w, vf_set(a.offset));
-  return form & BIAS ? vf_madd(v, w, vf_load(a.bias + i)) : vf_mul(v, w);
+enum { WEIGHT = 1, BIAS = 2, OFFSET = 4 };
+AN_INLINE vf affine_vector(vf v, weights w, weights b, size_t i, size_t n, int form) {
+  if (form == 0) return v;
+  vf weight = weight_lanes(w, i, n);
+  if (form & OFFSET) weight = vf_add(weight, vf_set(w.offset));
+  return form & BIAS ? vf_madd(v, weight, weight_lanes(b, i, n)) : vf_mul(v, weight);
 }
-
-AN_INLINE void map_affine_form(float *y, const float *x, size_t n, norm_op op, const vf *p, affine a, int form) {
+AN_INLINE void map_affine_form(float *y, const float *x, size_t n, norm_op op, const vf *p, weights w, weights b,
+                               int form) {
   size_t i = 0;
-  for (; i + 2 * AN_LANES <= n; i += 2 * AN_LANES) {
-    vf_store(y + i, affine_vector(op(vf_load(x + i), p), a, i, form));
-    vf_store(y + i + AN_LANES, affine_vector(op(vf_load(x + i + AN_LANES), p), a, i + AN_LANES, form));
-  }
-  for (; i + AN_LANES <= n; i += AN_LANES) vf_store(y + i, affine_vector(op(vf_load(x + i), p), a, i, form));
-  if (i < n) {
-    float weight[AN_LANES], bias[AN_LANES];
-    if (form & WEIGHT) vf_store(weight, vf_load_tail(a.weight + i, n - i, 0.0f));
-    if (form & BIAS) vf_store(bias, vf_load_tail(a.bias + i, n - i, 0.0f));
-    const vf v = op(vf_load_tail(x + i, n - i, 0.0f), p);
-    vf_store_tail(y + i, n - i, affine_vector(v, (affine){weight, bias, a.offset}, 0, form));
-  }
+  for (; i + AN_LANES <= n; i += AN_LANES)
+    vf_store(y + i, affine_vector(op(vf_load(x + i), p), w, b, i, AN_LANES, form));
+  if (i < n) vf_store_tail(y + i, n - i, affine_vector(op(load_lanes(x + i, n - i), p), w, b, i, n - i, form));
 }
 
-/* y[i] = op(x[i], p) * (weight[i] + offset) + bias[i]; y may equal x. */
+/* y[i] = op(x[i], p) * (weight[i] + offset) + bias[i]; y may equal x. What is common has a loop of its own. */
 AN_INLINE void map_affine(float *y, const float *x, size_t n, norm_op op, const vf *p, affine a) {
-  switch ((a.weight ? WEIGHT : 0) | (a.bias ? BIAS : 0) | (a.weight && a.offset != 0 ? OFFSET : 0)) {
-    case 0: map_affine_form(y, x, n, op, p, a, 0); break;
-    case WEIGHT: map_affine_form(y, x, n, op, p, a, WEIGHT); break;
-    case BIAS: map_affine_form(y, x, n, op, p, a, BIAS); break;
-    case WEIGHT | BIAS: map_affine_form(y, x, n, op, p, a, WEIGHT | BIAS); break;
-    case WEIGHT | OFFSET: map_affine_form(y, x, n, op, p, a, WEIGHT | OFFSET); break;
-    default: map_affine_form(y, x, n, op, p, a, WEIGHT | BIAS | OFFSET);
+  const int plain = a.offset == 0 && a.weight;
+  weights w = each_weight(a), b = {a.bias ? a.bias : nothing, a.bias ? SIZE_MAX : 0, 0};
+  if (!a.weight && !a.bias) {
+    map_affine_form(y, x, n, op, p, w, b, 0);
+  } else if (plain && a.bias) {
+    w.places = b.places = SIZE_MAX;
+    map_affine_form(y, x, n, op, p, w, b, WEIGHT | BIAS);
+  } else if (plain) {
+    w.places = SIZE_MAX;
+    map_affine_form(y, x, n, op, p, w, b, WEIGHT);
+  } else {
+    map_affine_form(y, x, n, op, p, w, b, WEIGHT | BIAS | OFFSET);
   }
 }
 
@@ -349,26 +364,16 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
 
 /* ---- Norms over channels ---- */
 
-/* Channels that are treated together where they are neighbours in memory; a row's chunk of them is read in one go. A
- * chain is shorter than in a row, where sixteen of them share the rounding. */
-enum { STRIP = 256, COLUMN_CHAIN = 8 };
+/* Channels that are treated together where they are neighbours in memory; a row's chunk of them is read in one go, and
+ * the wider it is the fewer pages each pass touches. The module's stack is 64 KB: half as many where gradients need
+ * more numbers of each, and what needs most has frames of its own. A chain is shorter than in a row, where sixteen of
+ * them share the rounding. */
+enum { STRIP = 512, GRADIENT_STRIP = 256, COLUMN_CHAIN = 8 };
+#define OWN_FRAME __attribute__((noinline))
 
-/* A strip's constants, a row of them for each p[i] of the ops. */
-enum { COLUMN_CONSTANTS = 6 };
-typedef float columns[COLUMN_CONSTANTS][STRIP];
-AN_INLINE void load_columns(vf *p, float (*k)[STRIP], size_t c, int n) {
-  for (int i = 0; i < n; i++) p[i] = vf_load(k[i] + c);
-}
-static void set_columns(columns k, size_t c, const normaliser *s) {
-  k[0][c] = s->m.near, k[1][c] = (float)(s->m.mean - s->m.near), k[2][c] = (float)s->factor;
-}
-
-AN_INLINE vf load_lanes(const float *x, size_t n) { return n < AN_LANES ? vf_load_tail(x, n, 0.0f) : vf_load(x); }
-AN_INLINE void store_lanes(float *y, size_t n, vf v) {
-  if (n < AN_LANES)
-    vf_store_tail(y, n, v);
-  else
-    vf_store(y, v);
+/* A strip's constants: those of p[i] of the ops stand at k + i * width. */
+AN_INLINE void set_column(float *k, size_t width, const normaliser *s) {
+  k[0] = s->m.near, k[width] = (float)(s->m.mean - s->m.near), k[2 * width] = (float)s->factor;
 }
 
 AN_INLINE int counts(const float *mask, size_t i) { return !mask || mask[i] != 0; }
@@ -378,14 +383,15 @@ static size_t count_of(const float *mask, size_t n) {
   return count;
 }
 
-/* Element i of row r of a strip, and those below it. */
-AN_INLINE elements column(const float *x, const float *mask, size_t rows, size_t stride, size_t count) {
-  return (elements){x, rows, stride, 1, mask, count};
-}
-
 /* centred_moments of `width` <= STRIP columns of x (rows, stride), of whose rows `count` > 0 count. */
-static void column_moments(moments *m, const float *x, const float *mask, size_t rows, size_t stride, size_t count,
-                           size_t width, double eps) {
+AN_INLINE void add_column(float *sum, float *squares, const float *x, const float *near, size_t lanes) {
+  vf s = vf_load(sum), q = vf_load(squares);
+  add_near(&s, &q, load_lanes(x, lanes), vf_load(near));
+  vf_store(sum, s);
+  vf_store(squares, q);
+}
+static OWN_FRAME void column_moments(normaliser *s, const float *x, const float *mask, size_t rows, size_t stride,
+                                     size_t count, size_t width, double eps) {
   size_t first_rows = 16; /* a power of two: the mean of equal elements is exact */
   while (first_rows > count) first_rows /= 2;
   float near[STRIP] = {0};
@@ -402,29 +408,32 @@ static void column_moments(moments *m, const float *x, const float *mask, size_t
     for (int k = 0; k < COLUMN_CHAIN && r < rows; r++) {
       if (!counts(mask, r)) continue;
       k++;
-      for (size_t c = 0; c < width; c += AN_LANES) {
-        vf s = vf_load(terms + c), q = vf_load(squared + c);
-        add_near(&s, &q, load_lanes(x + r * stride + c, width - c), vf_load(near + c));
-        vf_store(terms + c, s);
-        vf_store(squared + c, q);
-      }
+      const float *row = x + r * stride;
+      size_t c = 0;
+      for (; c + AN_LANES <= width; c += AN_LANES) add_column(terms + c, squared + c, row + c, near + c, AN_LANES);
+      if (c < width) add_column(terms + c, squared + c, row + c, near + c, width - c);
     }
     for (size_t c = 0; c < width; c++) sum[c] += terms[c], squares[c] += squared[c];
   }
   for (size_t c = 0; c < width; c++)
-    if (!near_moments(m + c, near[c], sum[c], squares[c], 1.0 / (double)count, eps)) {
-      const elements e = column(x + c, mask, rows, stride, count);
-      m[c] = exact_moments(&e);
+    if (!near_moments(&s[c].m, near[c], sum[c], squares[c], 1.0 / (double)count, eps)) {
+      const elements e = {x + c, rows, stride, 1, mask, count};
+      s[c].m = exact_moments(&e);
     }
 }
 
 /* y, x (rows, stride): `width` <= STRIP columns, each by its own normaliser. */
-static void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width, const normaliser *s,
-                          affine a) {
-  columns k = {{0}};
+AN_INLINE void write_column(float *y, const float *x, const float *k, size_t lanes) {
+  const vf p[] = {vf_load(k), vf_load(k + STRIP), vf_load(k + 2 * STRIP), vf_load(k + 3 * STRIP),
+                  vf_load(k + 4 * STRIP)};
+  store_lanes(y, lanes, op_channel(load_lanes(x, lanes), p));
+}
+static OWN_FRAME void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width,
+                                    const normaliser *s, affine a) {
+  float k[5][STRIP] = {{0}};
   size_t exact[STRIP], exact_count = 0;
   for (size_t c = 0; c < width; c++) {
-    set_columns(k, c, s + c);
+    set_column(k[0] + c, STRIP, s + c);
     k[3][c] = a.weight ? a.weight[c] + a.offset : 1.0f, k[4][c] = a.bias ? a.bias[c] : 0.0f;
     if (s[c].m.exact) exact[exact_count++] = c;
   }
@@ -432,11 +441,9 @@ static void write_columns(float *y, const float *x, size_t rows, size_t stride, 
     float kept[STRIP]; /* y may equal x */
     for (size_t i = 0; i < exact_count; i++)
       kept[i] = exact_element(x[exact[i]], s[exact[i]].m.mean, s[exact[i]].factor, a, exact[i]);
-    for (size_t c = 0; c < width; c += AN_LANES) {
-      vf p[5];
-      load_columns(p, k, c, 5);
-      store_lanes(y + c, width - c, op_channel(load_lanes(x + c, width - c), p));
-    }
+    size_t c = 0;
+    for (; c + AN_LANES <= width; c += AN_LANES) write_column(y + c, x + c, k[0] + c, AN_LANES);
+    if (c < width) write_column(y + c, x + c, k[0] + c, width - c);
     for (size_t i = 0; i < exact_count; i++) y[exact[i]] = kept[i];
   }
 }
@@ -449,7 +456,7 @@ static void write_channel(float *y, const float *x, size_t n, const normaliser *
   if (s->m.exact)
     for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, channel);
   else
-    map_affine_form(y, x, n, op_channel, p, a, 0);
+    map_affine_form(y, x, n, op_channel, p, (weights){NULL, 0, 0}, (weights){NULL, 0, 0}, 0);
 }
 
 /* 0 where there is padding. */
@@ -476,19 +483,18 @@ AN_INLINE elements strip_channel(const strip *p, size_t c) {
  * overflow unless that is far beyond 2^100. That the variance is 0 does not promise that x is the mean. */
 static void strip_normalisers(normaliser *s, const strip *p, const float *running_mean, const float *running_var,
                               double eps) {
-  moments m[STRIP];
   if (!running_mean && p->inner == 1)
-    column_moments(m, p->x + p->first, p->mask, p->outer, p->channels, p->count, p->width, eps);
+    column_moments(s, p->x + p->first, p->mask, p->outer, p->channels, p->count, p->width, eps);
   for (size_t i = 0; i < p->width; i++) {
     const elements e = strip_channel(p, i);
     if (running_mean) {
       const float mean = running_mean[p->first + i], var = running_var[p->first + i];
-      m[i] = (moments){mean, var, mean, !(mean > -0x1p100f && mean < 0x1p100f)};
+      s[i].m = (moments){mean, var, mean, !(mean > -0x1p100f && mean < 0x1p100f)};
     } else if (p->inner > 1) {
-      m[i] = centred_moments(&e, eps);
+      s[i].m = centred_moments(&e, eps);
     }
-    const divisor by = divisor_layer_norm(m[i].square, p->count, eps);
-    s[i] = normaliser_of(m[i], by, CENTRED);
+    const divisor by = divisor_layer_norm(s[i].m.square, p->count, eps);
+    s[i] = normaliser_of(s[i].m, by, CENTRED);
     if (running_mean) s[i].factor = 1 / by.value, s[i].slope = 0, s[i].kind = GIVEN;
   }
 }
@@ -563,17 +569,6 @@ void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const 
  * near or exact as the statistics are, and exact too where float is too coarse or too narrow for g.
  */
 
-/* One weight for each element, or AN_LANES copies of one for all. */
-typedef struct weights {
-  const float *w;
-  size_t places; /* what is left of an index into w: all of it, or 0 */
-  float offset;
-} weights;
-static const float ones[4] = {1, 1, 1, 1};
-AN_INLINE weights each_weight(affine a) {
-  return a.weight ? (weights){a.weight, SIZE_MAX, a.offset} : (weights){ones, 0, 0};
-}
-
 enum { G, GN, SIZE, SUMS }; /* sums of g, g n, |g| */
 /* x's constants as op_near has them, then mean(g) and slope * mean(g n). */
 typedef struct shares {
@@ -584,11 +579,18 @@ AN_INLINE void near_constants(vf *p, const normaliser *s, shares k) {
   p[3] = vf_set((float)k.g), p[4] = vf_set((float)k.gn);
 }
 
-AN_INLINE void add_gradient_terms(vf *sum, vf x, vf dy, vf w, const vf *p) {
+typedef struct gradient_terms {
+  vf g, gn, size;
+} gradient_terms;
+AN_INLINE void add_gradient_terms(gradient_terms *sum, vf x, vf dy, vf w, const vf *p) {
   const vf g = vf_mul(dy, w);
-  sum[G] = vf_add(sum[G], g);
-  sum[GN] = vf_madd(g, op_near(x, p), sum[GN]);
-  sum[SIZE] = vf_add(sum[SIZE], vf_abs(g));
+  sum->g = vf_add(sum->g, g);
+  sum->gn = vf_madd(g, op_near(x, p), sum->gn);
+  sum->size = vf_add(sum->size, vf_abs(g));
+}
+AN_INLINE double lanes_sum(vf a, vf b) {
+  const vf v = vf_add(a, b);
+  return vd_sum(vd_add(vd_low(v), vd_high(v)));
 }
 /* n is of no account where its share is 0, infinite or not. */
 AN_INLINE vf gradient_vector(vf x, vf dy, vf w, const vf *p) {
@@ -601,11 +603,8 @@ typedef struct gradient_input {
   vf x, dy, w;
 } gradient_input;
 AN_INLINE gradient_input load_gradient(const float *x, const float *dy, weights w, size_t i, size_t left, vf near) {
-  const float *const weight = w.w + (i & w.places);
-  if (left >= AN_LANES)
-    return (gradient_input){vf_load(x + i), vf_load(dy + i), vf_add(vf_load(weight), vf_set(w.offset))};
-  return (gradient_input){vf_load_tail(x + i, left, vf_first(near)), vf_load_tail(dy + i, left, 0.0f),
-                          vf_add(vf_load_tail(weight, left, 0.0f), vf_set(w.offset))};
+  return (gradient_input){left < AN_LANES ? vf_load_tail(x + i, left, vf_first(near)) : vf_load(x + i),
+                          load_lanes(dy + i, left), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
 }
 
 /* Two chains of CHAIN vectors side by side, as `reduce` has four. */
@@ -614,27 +613,37 @@ static void near_sums(double *sum, const float *x, const float *dy, size_t n, we
   near_constants(p, s, (shares){0, 0});
   for (size_t i = 0; i < n;) {
     const vf zero = vf_set(0.0f);
-    vf even[SUMS] = {zero, zero, zero}, odd[SUMS] = {zero, zero, zero};
-    for (int k = 0; k < CHAIN && i < n; k++, i += 2 * AN_LANES) {
-      const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
-      add_gradient_terms(even, a.x, a.dy, a.w, p);
-      if (n - i <= AN_LANES) continue;
-      const gradient_input b = load_gradient(x, dy, w, i + AN_LANES, n - i - AN_LANES, p[0]);
-      add_gradient_terms(odd, b.x, b.dy, b.w, p);
+    gradient_terms even = {zero, zero, zero}, odd = even;
+    if (i + 2 * AN_LANES <= n) {
+      for (int k = 0; k < CHAIN && i + 2 * AN_LANES <= n; k++, i += 2 * AN_LANES) {
+        const gradient_input a = load_gradient(x, dy, w, i, AN_LANES, p[0]);
+        const gradient_input b = load_gradient(x, dy, w, i + AN_LANES, AN_LANES, p[0]);
+        add_gradient_terms(&even, a.x, a.dy, a.w, p);
+        add_gradient_terms(&odd, b.x, b.dy, b.w, p);
+      }
+    } else {
+      for (; i < n; i += AN_LANES) {
+        const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
+        add_gradient_terms(&even, a.x, a.dy, a.w, p);
+      }
     }
-    for (int j = 0; j < SUMS; j++) {
-      const vf v = vf_add(even[j], odd[j]);
-      sum[j] += vd_sum(vd_add(vd_low(v), vd_high(v)));
-    }
+    sum[G] += lanes_sum(even.g, odd.g);
+    sum[GN] += lanes_sum(even.gn, odd.gn);
+    sum[SIZE] += lanes_sum(even.size, odd.size);
   }
 }
 static void near_gradient(float *dx, const float *x, const float *dy, size_t n, weights w, const normaliser *s,
                           shares k) {
   vf p[5];
   near_constants(p, s, k);
-  for (size_t i = 0; i < n; i += AN_LANES) {
+  size_t i = 0;
+  for (; i + AN_LANES <= n; i += AN_LANES) {
+    const gradient_input a = load_gradient(x, dy, w, i, AN_LANES, p[0]);
+    vf_store(dx + i, gradient_vector(a.x, a.dy, a.w, p));
+  }
+  if (i < n) {
     const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
-    store_lanes(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
+    vf_store_tail(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
   }
 }
 
@@ -719,6 +728,9 @@ static void write_gradient(float *dx, const float *added, double *dalpha, const 
   }
 }
 
+AN_INLINE void add_product(float *sum, const float *dy, const float *n, size_t lanes) {
+  vf_store(sum, vf_madd(load_lanes(dy, lanes), load_lanes(n, lanes), vf_load(sum)));
+}
 /* dweight (d) += the columns of dy n, x and dy being (rows, d; row stride ld) and s[r * step] what normalises row r. */
 static void weight_gradient(float *dweight, const float *x, const float *dy, size_t ld, size_t rows, size_t d,
                             const normaliser *s, size_t step) {
@@ -729,9 +741,10 @@ static void weight_gradient(float *dweight, const float *x, const float *dy, siz
       float n[PART], sum[PART] = {0};
       for (size_t r = first; r < rows && r < first + CHAIN; r++) {
         normalise(n, x + r * ld + i, count, s + r * step, (affine){NULL, NULL, 0});
-        for (size_t c = 0; c < count; c += AN_LANES)
-          vf_store(sum + c,
-                   vf_madd(load_lanes(dy + r * ld + i + c, count - c), load_lanes(n + c, count - c), vf_load(sum + c)));
+        const float *g = dy + r * ld + i;
+        size_t c = 0;
+        for (; c + AN_LANES <= count; c += AN_LANES) add_product(sum + c, g + c, n + c, AN_LANES);
+        if (c < count) add_product(sum + c, g + c, n + c, count - c);
       }
       add_apply(dweight + i, sum, dweight + i, 1.0, count);
     }
@@ -809,37 +822,46 @@ static void channels_gradient(float *dx, float *dweight, float *dbias, const ele
 }
 
 /* Sums of dy, dy n, |dy| for each column of a strip, inner being 1; k: the columns' constants. */
-static void column_sums(double (*sum)[STRIP], const strip *p, const float *dy, columns k) {
+AN_INLINE void add_column_gradient(float *terms, const float *x, const float *dy, const float *k, size_t lanes) {
+  enum { W = GRADIENT_STRIP };
+  const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W)};
+  gradient_terms sum = {vf_load(terms + G * W), vf_load(terms + GN * W), vf_load(terms + SIZE * W)};
+  add_gradient_terms(&sum, load_lanes(x, lanes), load_lanes(dy, lanes), vf_set(1.0f), p);
+  vf_store(terms + G * W, sum.g), vf_store(terms + GN * W, sum.gn), vf_store(terms + SIZE * W, sum.size);
+}
+static void column_sums(double (*sum)[GRADIENT_STRIP], const strip *p, const float *dy, const float *k) {
   const float *x = p->x + p->first;
   for (size_t r = 0; r < p->outer;) {
-    float terms[SUMS][STRIP] = {{0}};
+    float terms[SUMS][GRADIENT_STRIP] = {{0}};
     for (int row = 0; row < COLUMN_CHAIN && r < p->outer; r++) {
       if (!counts(p->mask, r)) continue;
       row++;
-      for (size_t c = 0; c < p->width; c += AN_LANES) {
-        vf constants[3], t[SUMS];
-        load_columns(constants, k, c, 3);
-        load_columns(t, terms, c, SUMS);
-        const size_t at = r * p->channels + c;
-        add_gradient_terms(t, load_lanes(x + at, p->width - c), load_lanes(dy + at, p->width - c), vf_set(1.0f),
-                           constants);
-        for (int j = 0; j < SUMS; j++) vf_store(terms[j] + c, t[j]);
-      }
+      const float *xr = x + r * p->channels, *dyr = dy + r * p->channels;
+      size_t c = 0;
+      for (; c + AN_LANES <= p->width; c += AN_LANES)
+        add_column_gradient(terms[0] + c, xr + c, dyr + c, k + c, AN_LANES);
+      if (c < p->width) add_column_gradient(terms[0] + c, xr + c, dyr + c, k + c, p->width - c);
     }
     for (int j = 0; j < SUMS; j++)
       for (size_t c = 0; c < p->width; c++) sum[j][c] += terms[j][c];
   }
 }
 
+AN_INLINE void write_column_gradient(float *dx, const float *x, const float *dy, const float *k, size_t lanes) {
+  enum { W = GRADIENT_STRIP };
+  const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W), vf_load(k + 3 * W), vf_load(k + 4 * W)};
+  const vf w = vf_load(k + 5 * W);
+  store_lanes(dx, lanes, gradient_vector(load_lanes(x, lanes), load_lanes(dy, lanes), w, p));
+}
 /* A strip of columns, inner being 1; dy and dx point at its first element. */
-static void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy, affine a,
-                             const normaliser *s) {
-  columns k = {{0}};
-  double sum[SUMS][STRIP] = {{0}};
-  shares taken[STRIP];
-  size_t exact[STRIP], exact_count = 0;
-  for (size_t c = 0; c < p->width; c++) set_columns(k, c, s + c);
-  column_sums(sum, p, dy, k);
+static OWN_FRAME void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy,
+                                       affine a, const normaliser *s) {
+  float k[6][GRADIENT_STRIP] = {{0}};
+  double sum[SUMS][GRADIENT_STRIP] = {{0}};
+  shares taken[GRADIENT_STRIP];
+  size_t exact[GRADIENT_STRIP], exact_count = 0;
+  for (size_t c = 0; c < p->width; c++) set_column(k[0] + c, GRADIENT_STRIP, s + c);
+  column_sums(sum, p, dy, k[0]);
   for (size_t c = 0; c < p->width; c++) {
     double own[SUMS] = {sum[G][c], sum[GN][c], sum[SIZE][c]};
     if (s[c].m.exact || !float_does(own)) {
@@ -856,19 +878,14 @@ static void columns_gradient(float *dx, float *dweight, float *dbias, const stri
   }
   const float *x = p->x + p->first;
   for (size_t r = 0; r < p->outer && dx; r++, x += p->channels, dy += p->channels, dx += p->channels) {
-    float kept[STRIP]; /* dx may equal x or dy */
+    float kept[GRADIENT_STRIP]; /* dx may equal x or dy */
     for (size_t i = 0; i < exact_count; i++) {
-      const size_t c = exact[i];
-      const float w = k[5][c];
-      exact_gradient(kept + i, x + c, dy + c, 1, (weights){&w, 0, 0}, s + c, taken[c]);
+      const size_t e = exact[i];
+      exact_gradient(kept + i, x + e, dy + e, 1, (weights){k[5] + e, 0, 0}, s + e, taken[e]);
     }
-    for (size_t c = 0; c < p->width; c += AN_LANES) {
-      vf constants[COLUMN_CONSTANTS];
-      load_columns(constants, k, c, COLUMN_CONSTANTS);
-      store_lanes(
-          dx + c, p->width - c,
-          gradient_vector(load_lanes(x + c, p->width - c), load_lanes(dy + c, p->width - c), constants[5], constants));
-    }
+    size_t c = 0;
+    for (; c + AN_LANES <= p->width; c += AN_LANES) write_column_gradient(dx + c, x + c, dy + c, k[0] + c, AN_LANES);
+    if (c < p->width) write_column_gradient(dx + c, x + c, dy + c, k[0] + c, p->width - c);
     for (size_t i = 0; i < exact_count; i++) dx[exact[i]] = kept[i];
   }
 }
@@ -878,8 +895,8 @@ void batch_norm_gradient(float *dx, float *dweight, float *dbias, const float *x
                          double weight_offset, int training, size_t outer, size_t channels, size_t inner) {
   strip p = {x, mask, outer, channels, inner, count_of(mask, outer * inner), 0, 0};
   for (; p.count > 0 && p.first < channels; p.first += p.width) {
-    p.width = channels - p.first < STRIP ? channels - p.first : STRIP;
-    normaliser s[STRIP];
+    p.width = channels - p.first < GRADIENT_STRIP ? channels - p.first : GRADIENT_STRIP;
+    normaliser s[GRADIENT_STRIP];
     strip_normalisers(s, &p, training ? NULL : running_mean, running_var, eps);
     for (size_t i = 0; i < p.width; i += inner == 1 ? p.width : 1) {
       const size_t c = p.first + i, at = c * inner;
