@@ -150,7 +150,8 @@ AN_API an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n
 
 /* From y, what an_softmax_fwd has given with the same flags: dx = y (dy - sum(dy y)); with AN_SOFTMAX_LOG
  * dx = dy - e^y sum(dy). dx may equal y or dy. A row of zeros (log: -inf) under AN_SOFTMAX_MASKED_ZERO gives zeros.
- * Bound: 3e-7 of the largest |dy| of the row times the element's probability (log: of the sum of |dy|).
+ * Bound: half an ULP of dx (log: and one of e^y sum(dy)), beside (n + 4) 2^-53 of the largest |dy| of the row (log: of the
+ * sum of |dy|) times the element's probability.
  * Errors: as an_softmax_fwd.
  */
 AN_API an_status an_softmax_bwd(float *dx, const float *y, const float *dy, size_t outer, size_t n, size_t inner,
@@ -410,8 +411,9 @@ AN_API size_t an_module_workspace_bytes(const double *config, int training, size
 AN_API size_t an_module_saved_bytes(const double *config, size_t batch, size_t length);
 
 /* y (batch, length, d_out or d_model), x (batch, length, d_in or d_model). y must not overlap x.
- * mask: batch * length elements, 0 where a sequence has ended, or NULL. Such a position gives nothing to mixing and
- *   to batch_norm; its own output is of no account.
+ * mask: batch * length elements, 0 where there is padding, or NULL. Such a position gives nothing to mixing and to
+ *   batch_norm, whatever stands there; its own output is of no account, and dy there has to be 0. group_norm and
+ *   instance_norm see it, in training as zeros.
  * saved: an_module_saved_bytes(config, batch, length), or NULL for inference. With it batch_norm takes its statistics
  *   over the batch and updates the running ones in `packed`, dropout acts with the mask that `seed` gives, and all that
  *   backward needs is kept. Without it batch_norm takes the running statistics, seed is of no account.

@@ -257,18 +257,19 @@ static const float *branch_input(const pass *s, size_t sublayer, float *normed, 
   return normed;
 }
 
-/* Rows that are treated together in inference, where batch norm takes running statistics: a sequence, or as many as the
- * cache holds. */
+/* Rows that are treated together in inference, where batch norm takes running statistics: as many as the cache holds, and
+ * whole sequences where the sublayer sees those. */
+static int sees_sequences(const plan *p, int is_mixing) { return is_mixing || norm_spans_sequence(p); }
 static size_t chunk_rows(const plan *p, int is_mixing, size_t batch, size_t length) {
-  const size_t rows = batch * length;
-  if (is_mixing || norm_spans_sequence(p)) return length;
-  return rows < MATMUL_ROWS ? rows : MATMUL_ROWS;
+  const size_t rows = batch * length, most = rows < MATMUL_ROWS ? rows : MATMUL_ROWS;
+  if (!sees_sequences(p, is_mixing)) return most;
+  return length < most ? most / length * length : length;
 }
 
 static size_t inference_size(const plan *p, int is_mixing, size_t batch, size_t length) {
   const size_t rows = chunk_rows(p, is_mixing, batch, length), chunk = rows * p->d_model;
   const mixing m = mixing_shape(p);
-  return chunk + (is_mixing ? mixing_workspace_size(&m, 1, length)
+  return chunk + (is_mixing ? mixing_workspace_size(&m, rows / length, length)
                             : ffn_workspace_size(p->d_ff, plan_option(p, AN_FIELD_gated), rows));
 }
 size_t block_inference_size(const plan *p, size_t batch, size_t length) {
@@ -279,19 +280,19 @@ size_t block_inference_size(const plan *p, size_t batch, size_t length) {
 
 /* On the rows of a chunk. chunk holds the branch's input or what it gave: the one is not needed where the other is. */
 static void infer(const pass *s, size_t sublayer, float *y, const float *x, const float *mask, float *chunk,
-                  float *workspace, size_t length) {
+                  float *workspace, size_t batch, size_t length) {
   const plan *p = s->p;
   const size_t layer = layer_of(p, sublayer);
-  const float *const in = branch_input(s, sublayer, chunk, x, mask, 1, length);
+  const float *const in = branch_input(s, sublayer, chunk, x, mask, batch, length);
   float *const given = is_post(p) ? chunk : y;
   if (block_is_mixing(p, sublayer)) {
     const mixing m = mixing_of(s, layer);
-    mixing_fwd(given, in, mask, NULL, workspace, &m, 1, length);
+    mixing_fwd(given, in, mask, NULL, workspace, &m, batch, length);
   } else {
     const ffn f = ffn_of(s, layer);
-    ffn_fwd(given, in, workspace, &f, length);
+    ffn_fwd(given, in, workspace, &f, batch * length);
   }
-  finish(s, sublayer, y, x, given, mask, 1, length);
+  finish(s, sublayer, y, x, given, mask, batch, length);
 }
 
 void block_inference(const pass *s, size_t sublayer, float *y, const float *x, float *workspace) {
@@ -299,10 +300,11 @@ void block_inference(const pass *s, size_t sublayer, float *y, const float *x, f
   const size_t d = p->d_model, rows = s->batch * s->length;
   const int is_mixing = block_is_mixing(p, sublayer);
   const size_t most = chunk_rows(p, is_mixing, s->batch, s->length);
-  const int by_sequence = is_mixing || norm_spans_sequence(p);
+  const size_t length = sees_sequences(p, is_mixing) ? s->length : 1;
   for (size_t m = 0, r; m < rows; m += r) {
-    r = by_sequence ? most : matmul_part(rows - m, MATMUL_ROWS);
-    infer(s, sublayer, y + m * d, x + m * d, s->mask ? s->mask + m : NULL, workspace, workspace + most * d, r);
+    r = matmul_part((rows - m) / length, most / length) * length;
+    infer(s, sublayer, y + m * d, x + m * d, s->mask ? s->mask + m : NULL, workspace, workspace + most * d, r / length,
+          length);
   }
 }
 

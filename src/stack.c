@@ -164,12 +164,23 @@ static void infer(const pass *s, float *y, const float *x, float *workspace) {
   if (has_end(p)) end(s, y, x, (float *)x);
 }
 
+/* Padding counts as 0, whatever stands there: 0 * NaN would reach the gradients of the weights. */
+static void clear_padding(const pass *s, float *x, size_t width) {
+  for (size_t r = 0; s->mask && r < s->batch * s->length; r++)
+    if (s->mask[r] == 0) memset(x + r * width, 0, width * sizeof(float));
+}
+
 static void train(const pass *s, float *y, const float *x, float *saved, float *workspace) {
   const plan *p = s->p;
   const size_t rows = s->batch * s->length, stream = align4(rows * p->d_model), sublayers = block_sublayers(p);
-  if (p->d_in) memcpy(saved, x, rows * p->d_in * sizeof(float));
   float *at = saved + kept_input(p, rows);
+  if (p->d_in) {
+    memcpy(saved, x, rows * p->d_in * sizeof(float));
+    clear_padding(s, saved, p->d_in);
+    x = saved;
+  }
   start(s, at, x);
+  clear_padding(s, at, p->d_model);
   for (size_t i = 0; i < sublayers; i++) {
     const float *const in = at;
     float *const kept = at + stream;
