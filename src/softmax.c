@@ -10,7 +10,7 @@
  * The maximum is an element, never a floor. -inf gives exactly 0 (log: -inf). NaN and +inf make their row NaN by way of
  * x - max, and so does -inf alone unless AN_SOFTMAX_MASKED_ZERO is set.
  *
- * Gradients need the result alone; their sums are in double.
+ * Gradients need the result alone. In double: of a class that is nearly certain little is left of dy less the sum.
  */
 #include "../include/addnorm.h"
 
@@ -146,8 +146,13 @@ static void softmax_columns(float *y, const float *x, size_t n, size_t stride, s
 
 /* ---- Gradient ---- */
 
+/* Of half a vector; p is the probability. */
+AN_INLINE vd gradient(vd p, vd dy, vd sum, int logged) {
+  return logged ? vd_sub(dy, vd_mul(p, sum)) : vd_mul(p, vd_sub(dy, sum));
+}
+
 /* A row of n elements (lanes 0), or `lanes` neighbouring columns of n elements `stride` apart: the same loops, in steps
- * of a vector. y (dy - sum) is written as y dy - y sum, which does not overflow. */
+ * of a vector. */
 static void softmax_gradient(float *dx, const float *y, const float *dy, size_t n, size_t stride, size_t lanes,
                              int flags) {
   const int row = lanes == 0, logged = flags & AN_SOFTMAX_LOG;
@@ -155,23 +160,25 @@ static void softmax_gradient(float *dx, const float *y, const float *dy, size_t 
   const float nothing = logged ? -__builtin_inff() : 0.0f;
   vd low = vd_set(0.0), high = low;
   vi some = vi_set(flags & AN_SOFTMAX_MASKED_ZERO ? 0 : -1); /* a probability that is not 0 */
-  vf sum = vf_set(0.0f);
   for (int writing = 0; writing < 2; writing++) {
     for (size_t i = 0; i < n; i += step) {
       const size_t at = i * stride, count = !row ? lanes : n - i < AN_LANES ? n - i : AN_LANES;
       const vf p = count < AN_LANES ? vf_load_tail(y + at, count, nothing) : vf_load(y + at);
       const vf g = load_lanes(dy + at, count);
       if (writing) {
-        const vf v = logged ? vf_nmadd(vm_exp(p), sum, g) : vf_nmadd(p, sum, vf_mul(p, g));
-        store_lanes(dx + at, count, keep(v, some));
+        const vf e = logged ? vm_exp(p) : p;
+        const vd front = gradient(vd_low(e), vd_low(g), low, logged);
+        const vd back = gradient(vd_high(e), vd_high(g), high, logged);
+        store_lanes(dx + at, count, keep(vf_from_vd(front, back), some));
         continue;
       }
       some = vi_or(some, vf_ne(p, vf_set(nothing)));
       low = vd_add(low, logged ? vd_low(g) : vd_mul(vd_low(p), vd_low(g)));
       high = vd_add(high, logged ? vd_high(g) : vd_mul(vd_high(p), vd_high(g)));
     }
-    sum = row ? vf_set((float)vd_sum(vd_add(low, high))) : vf_from_vd(low, high);
-    if (row) some = vi_set(-vi_any(some));
+    if (writing || !row) continue;
+    low = high = vd_set(vd_sum(vd_add(low, high)));
+    some = vi_set(-vi_any(some));
   }
 }
 
