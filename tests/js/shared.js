@@ -42,8 +42,11 @@ export function readFloats(...parts) {
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
 }
 
-/** The values of a result, which is a Float32Array or a Tensor. */
-export const values = (result) => (result instanceof Float32Array ? result : result.toArray());
+/** The values of a result: a Float32Array, a Tensor, a number or a list of numbers. */
+export function values(result) {
+  if (typeof result === 'number') return [result];
+  return Array.isArray(result) || result instanceof Float32Array ? result : result.toArray();
+}
 
 /** |got - want|; 0 for two NaNs, equal infinities and equal values, Infinity where only one is a number. */
 export function distance(got, want) {
