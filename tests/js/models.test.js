@@ -1,13 +1,21 @@
-// Blocks of trained models in ../shared/models, in every variant: the block's output against the stored double-precision
-// reference, and every intermediate against a double-precision chain computed here from the input and the weights. The
-// stored intermediates are another runtime's float32 results; their distance from the same chain is printed beside ours.
+// Blocks of trained models in ../shared/models, in every variant: the block's output and its gradients against the stored
+// double-precision references, and every intermediate against a double-precision chain computed here from the input and
+// the weights. The stored intermediates are another runtime's float32 results; their distance from the same chain is
+// printed beside ours.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { activations, add, defaults, linear, map, norm, rowsOf, softmax, transpose } from './reference.js';
-import { instance, list, readFloats, readJson, skipWithout, values, variants, worst } from './shared.js';
+import { instance, list, randoms, readFloats, readJson, skipWithout, values, variants, worst } from './shared.js';
 
 /** The limit: this much of the largest magnitude of the reference. */
 const LIMIT = 2e-6;
+
+/**
+ * What is allowed more, as a part of the limit. The bias gradient here is a sum over 33 rows that cancel: 2.1 in absolute
+ * values for results up to 0.055. What the product before it leaves by its float32 sums over 192 elements is 1.25 of the
+ * limit with plain loops (measured), 0.94 to 1.15 here.
+ */
+const EXCEPTIONS = { 'gptnano_prenorm_gelu_tanh d_norm_bias': 1.25 };
 
 /** The folders that were there when this was written. */
 const KNOWN = [
@@ -22,6 +30,14 @@ const KNOWN = [
   'stories260K_layer2_swiglu',
 ];
 
+/** Those that have gradients. */
+const KNOWN_GRADIENTS = [
+  'gptnano_postln_wiring_gelu_erf',
+  'gptnano_prenorm_gelu_tanh',
+  'ppocr_svtr_block0',
+  'stories260K_layer2_swiglu',
+];
+
 const activationNames = {
   'gelu (erf)': 'gelu_erf',
   'gelu_tanh (minGPT NewGELU)': 'gelu_tanh',
@@ -31,14 +47,19 @@ const activationNames = {
 };
 const normNames = { layernorm: 'layer_norm', rmsnorm: 'rms_norm' };
 
+/** The files' names of parameters, in a plain and in a gated block. */
+const parameterNames = {
+  plain: { w1: 'up', b1: 'up_bias', w2: 'down', b2: 'down_bias', ln_gamma: 'norm_weight', ln_beta: 'norm_bias' },
+  gated: { w1_gate: 'gate', w3_up: 'up', w2: 'down', rms_gamma: 'norm_weight' },
+};
+
 const peak = (list) => list.reduce((top, x) => (Number.isFinite(x) ? Math.max(top, Math.abs(x)) : top), 0);
 
 function read(name) {
   const meta = readJson('models', name, 'meta.json');
-  const data = Object.fromEntries(
-    Object.entries(meta.tensors).map(([key, { file }]) => [key, readFloats('models', name, file)]),
-  );
-  return { meta, data };
+  const files = (tensors) =>
+    Object.fromEntries(Object.entries(tensors).map(([key, { file }]) => [key, readFloats('models', name, file)]));
+  return { meta, data: files(meta.tensors), gradients: meta.gradients ? files(meta.gradients.tensors) : null };
 }
 
 const figures = [];
@@ -48,7 +69,8 @@ function check(model, what, variant, got, want, stored) {
   const { error, text } = worst(got, want);
   const file = stored ? worst(stored, want).error / (LIMIT * top) : Number.NaN;
   figures.push({ model, what, variant, ours: error / (LIMIT * top), file });
-  assert.ok(error <= LIMIT * top, `${what}, ${variant}: ${text}; the limit is ${LIMIT * top}`);
+  const limit = LIMIT * top * (EXCEPTIONS[`${model} ${what.replace(/^(block|operations) /, '')}`] ?? 1);
+  assert.ok(error <= limit, `${what}, ${variant}: ${text}; the limit is ${limit}`);
 }
 
 // What a block's meta.json says, as a configuration and as weights under the API's names.
@@ -83,7 +105,7 @@ function describe(meta, data) {
     eps: meta.norm.eps,
     placement: meta.norm.placement,
   };
-  return { config, layout, weights, vectors, gated };
+  return { config, layout, matrix, weights, vectors, gated };
 }
 
 // The chain of intermediates under the names that the files use, each from its predecessor: with doubles it is the
@@ -133,10 +155,42 @@ function apiChain(an, { config, layout, vectors, gated }, x, matrices) {
   return chain(ops, x, config, gated);
 }
 
-function testBlock(name, meta, data) {
+// The way back through the steps of apiChain: what the API gives for every gradient, matrices in the file's layout.
+function apiBackward(an, { config, layout, vectors, gated }, x, matrices, steps, dy) {
+  const { activation, norm: normName, eps, placement } = config;
+  const options = { weight: vectors.norm_weight, bias: vectors.norm_bias, eps };
+  const found = {};
+  const linearBackward = (input, name, dOut) => {
+    const bias = vectors[`${name}_bias`];
+    const { dx, dWeight, dBias } = an.linearBackward(input, matrices[name], dOut, { bias, layout });
+    Object.assign(found, { [name]: dWeight, [`${name}_bias`]: dBias });
+    return dx;
+  };
+  const normed = ({ dWeight, dBias, ...rest }) => {
+    Object.assign(found, { norm_weight: dWeight, norm_bias: dBias });
+    return rest;
+  };
+  // Post-LN: the norm comes first, and what it gives goes to both branches.
+  const { dx: dOut, dResidual } =
+    placement === 'post' ? normed(an.addNormBackward(normName, steps.sum, dy, options)) : { dx: dy, dResidual: dy };
+  const input = steps.ln_out ?? steps.norm_out ?? x;
+  const dHidden = linearBackward(steps.hidden ?? steps.act_out, 'down', dOut);
+  let dInput;
+  if (gated) {
+    const { dGate, dUp } = an.gluBackward(activation, steps.gate, steps.up, dHidden);
+    dInput = an.add(linearBackward(input, 'gate', dGate), linearBackward(input, 'up', dUp));
+  } else {
+    dInput = linearBackward(input, 'up', an.activationBackward(activation, steps.pre_act, dHidden));
+  }
+  if (placement === 'pre') dInput = normed(an.normBackward(normName, x, dInput, options)).dx;
+  return { ...found, x: an.add(dInput, dResidual) };
+}
+
+function testBlock(name, meta, data, gradients) {
   const description = describe(meta, data);
-  const { config, layout, weights, vectors, gated } = description;
+  const { config, layout, matrix, weights, vectors, gated } = description;
   const [d, ff] = [meta.d_model, meta.d_ff];
+  const names = { x: 'x', ...parameterNames[gated ? 'gated' : 'plain'] };
   const want = referenceChain(description, data.x);
   const flat = Object.fromEntries(Object.entries(weights).map(([key, rows]) => [key, Float32Array.from(rows.flat())]));
 
@@ -154,6 +208,21 @@ function testBlock(name, meta, data) {
     );
   });
 
+  if (gradients) {
+    test(`${name}: the gradients are those of x and of every parameter`, () => {
+      const wanted = ['grad_dy', ...Object.keys(names).map((key) => `grad_d_${key}`)];
+      assert.deepEqual(Object.keys(gradients).sort(), wanted.sort());
+    });
+  }
+  const checkGradients = (what, variant, got, turned) => {
+    for (const [file, own] of Object.entries(names)) {
+      const stored = gradients[`grad_d_${file}`];
+      const [out, into] = own === 'down' ? [d, ff] : [ff, d];
+      const wanted = turned && own in weights ? Float32Array.from(matrix(stored, out, into).flat()) : stored;
+      check(name, `${what} d_${own}`, variant, values(got[own]), wanted);
+    }
+  };
+
   for (const variant of variants) {
     test(`${name}: single operations, ${variant}`, async () => {
       const an = await instance(variant);
@@ -170,6 +239,9 @@ function testBlock(name, meta, data) {
         for (const [step, result] of Object.entries(steps)) {
           check(name, step, variant, values(result), want[step], data[step]);
         }
+        if (!gradients) return;
+        const dy = an.tensor(gradients.grad_dy, [meta.rows, d]);
+        checkGradients('operations', variant, apiBackward(an, description, x, matrices, steps, dy), false);
       });
     });
 
@@ -188,6 +260,18 @@ function testBlock(name, meta, data) {
         check(name, 'ffn', variant, out, want.ffn_out, data.ffn_out);
         block.dispose();
         ffn.dispose();
+      });
+    });
+
+    if (!gradients) continue;
+    test(`${name}: backward of the block, ${variant}`, async () => {
+      const an = await instance(variant);
+      an.scope(() => {
+        const block = an.block(config, { weights: { ...flat, ...vectors } });
+        const y = block.forward(an.tensor(data.x, [meta.rows, d]), { train: true });
+        check(name, 'block in training', variant, values(y), data.y_f64ref);
+        const x = block.backward(an.tensor(gradients.grad_dy, [meta.rows, d]));
+        checkGradients('block', variant, { ...block.gradients, x }, true);
       });
     });
   }
@@ -216,6 +300,19 @@ function testSoftmax(name, meta, data) {
       check(name, 'y', variant, values(an.softmax(x)), data.y_f64ref, data.y);
       const log = rows.flatMap((row) => softmax(row, true));
       check(name, 'log', variant, values(an.softmax(x, { log: true })), log);
+
+      const dy = randoms(data.x.length, 1);
+      const upstream = rowsOf(dy, meta.d);
+      const sum = (list) => list.reduce((a, b) => a + b, 0);
+      for (const logarithm of [false, true]) {
+        const dx = rows.flatMap((row, i) => {
+          const p = softmax(row);
+          const total = sum(logarithm ? upstream[i] : p.map((v, j) => v * upstream[i][j]));
+          return p.map((v, j) => (logarithm ? upstream[i][j] - v * total : v * (upstream[i][j] - total)));
+        });
+        const y = { data: values(an.softmax(x, { log: logarithm })), shape: x.shape };
+        check(name, logarithm ? 'log d_x' : 'd_x', variant, an.softmaxBackward(y, dy, { log: logarithm }), dx);
+      }
     });
   }
 }
@@ -232,10 +329,15 @@ else {
       KNOWN.filter((name) => !folders.includes(name)),
       [],
     );
+    const withGradients = folders.filter((name) => readJson('models', name, 'meta.json').gradients);
+    assert.deepEqual(
+      KNOWN_GRADIENTS.filter((name) => !withGradients.includes(name)),
+      [],
+    );
   });
   for (const name of folders) {
-    const { meta, data } = read(name);
-    if (meta.activation) testBlock(name, meta, data);
+    const { meta, data, gradients } = read(name);
+    if (meta.activation) testBlock(name, meta, data, gradients);
     else if (meta.norm) testNorm(name, meta, data);
     else testSoftmax(name, meta, data);
   }
