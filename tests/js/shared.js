@@ -10,7 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 // Node 20 and 21 run relaxed SIMD with this flag only, and it must be set before the first module is compiled.
 if (Number(process.versions.node.split('.')[0]) < 22) setFlagsFromString('--experimental-wasm-relaxed-simd');
 
-const { load } = await import('../../dist/lib/index.js');
+export const { load } = await import('../../dist/lib/index.js');
 
 export const variants = ['scalar', 'simd', 'relaxed'];
 
