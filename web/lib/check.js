@@ -13,28 +13,43 @@ export function invalid(what, value, expected) {
 }
 
 /**
- * A copy of an options object, without what is undefined or null: getters run once, here, before anything is done.
+ * How an option is checked: by a function of its name and value, against a list of names, or later.
+ * @typedef {((what: string, value: unknown) => unknown) | readonly string[] | null} Check
+ */
+
+/**
+ * A checked copy of an options object, without what is undefined or null: getters run once, here, before anything is
+ * done. Defaults are the caller's.
  * @param {string} what the argument's name
  * @param {unknown} value
- * @param {readonly string[]} known the names it may have
+ * @param {readonly string[] | Readonly<Record<string, Check>>} known the names it may have, or a table of their checks
  * @param {string} [noun] what such a name is called
+ * @param {string} [prefix] what stands before a name in messages
  * @returns {Record<string, any>}
  */
-export function options(what, value, known, noun = 'option') {
+export function options(what, value, known, noun = 'option', prefix = '') {
   /** @type {Record<string, any>} */
   const result = Object.create(null);
   if (value === undefined || value === null) return result;
   if (!isPlain(value)) throw invalid(what, value, 'an object');
+  const [names, table] = isNames(known) ? [known, null] : [Object.keys(known), known];
   for (const key of Object.keys(value)) {
     const option = value[key];
     if (option === undefined) continue;
-    if (!known.includes(key)) {
-      throw new AddnormError('UNKNOWN_OPTION', `${what}: unknown ${noun} '${key}'; ${suggestion(key, known)}`);
+    if (!names.includes(key)) {
+      throw new AddnormError('UNKNOWN_OPTION', `${what}: unknown ${noun} '${key}'; ${suggestion(key, names)}`);
     }
-    if (option !== null) result[key] = option;
+    if (option === null) continue;
+    const check = table?.[key];
+    if (isNames(check)) name(prefix + key, option, check);
+    else check?.(prefix + key, option);
+    result[key] = option;
   }
   return result;
 }
+
+/** @type {(value: unknown) => value is readonly string[]} */
+const isNames = Array.isArray;
 
 /**
  * @param {string} what
@@ -47,6 +62,14 @@ export function number(what, value, min = -Infinity, max = Infinity) {
   if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return value;
   throw invalid(what, value, `a finite number${range(min, max)}`);
 }
+
+/**
+ * The check of an option that is a finite number in this range.
+ * @param {number} min
+ * @param {number} [max]
+ */
+export const between = (min, max) => (/** @type {string} */ what, /** @type {unknown} */ value) =>
+  number(what, value, min, max);
 
 /** The module takes numbers that it rounds to float32 up to this. */
 const MAX_FLOAT = 3.4e38;
@@ -148,6 +171,18 @@ export function shape(what, value) {
  */
 export function product(sizes) {
   return sizes.reduce((a, b) => a * b, 1);
+}
+
+/**
+ * Refuses data that does not fill its shape.
+ * @param {string} what whose shape, with the word shape
+ * @param {readonly number[]} sizes
+ * @param {number} length of the data
+ */
+export function fills(what, sizes, length) {
+  if (product(sizes) === length) return;
+  const text = `${what} ${shapeText(sizes)} has ${product(sizes)} elements, data has ${length}`;
+  throw new AddnormError('SHAPE_MISMATCH', text);
 }
 
 /**

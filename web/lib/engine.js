@@ -50,11 +50,11 @@ export class Engine {
    * Calls a function that returns an an_status.
    * @param {string} what the operation, for the message
    * @param {string} name
-   * @param {...number} args
+   * @param {...(number | boolean | null | { valueOf(): number })} args an operand stands for its address, null for 0
    * @returns {boolean} false if a result would not be finite and is therefore refused, where that was asked for
    */
   compute(what, name, ...args) {
-    const status = this.memory.call(name, ...args);
+    const status = this.memory.call(name, ...args.map(Number));
     if (status === 0) return true;
     const text = this.memory.text('an_status_name', status) ?? '';
     if (text === 'NOT_FINITE') return false;

@@ -40,6 +40,17 @@ export class AddnormError extends Error {
 }
 
 /**
+ * The error of a shape that is not the one expected.
+ * @param {string} what the argument
+ * @param {string} expected
+ * @param {readonly number[]} shape
+ * @param {string} [hint] what follows
+ */
+export function mismatch(what, expected, shape, hint = '') {
+  return new AddnormError('SHAPE_MISMATCH', `${what}: expected ${expected}, got ${shapeText(shape)}${hint}`);
+}
+
+/**
  * What a value is, in a few words; never throws.
  * @param {unknown} value
  * @returns {string}

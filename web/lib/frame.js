@@ -1,8 +1,8 @@
 // @ts-check
 // One operation's operands: checked first, copied in when their address is asked for, freed at the end in any case.
 import { product } from './check.js';
-import { AddnormError, shapeText } from './errors.js';
-import { addressOf, isTensor, numbersOf, Tensor } from './tensor.js';
+import { AddnormError, mismatch, shapeText } from './errors.js';
+import { addressOf, fits, isTensor, numbersOf, Tensor } from './tensor.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 
@@ -23,7 +23,7 @@ export class Operand {
   constructor(frame, what, shape, from, tensor = null) {
     this.#frame = frame;
     this.what = what;
-    this.shape = shape;
+    this.shape = Object.freeze(shape);
     this.size = product(shape);
     this.tensor = tensor;
     this.#source = typeof from === 'number' ? null : from;
@@ -39,6 +39,11 @@ export class Operand {
       if (this.#source) this.#frame.memory.floats(this.#address, this.size).set(this.#source);
     }
     return this.#address;
+  }
+
+  /** As an argument of a kernel it is its address. */
+  valueOf() {
+    return this.address;
   }
 
   /** The numbers, to be read at once: most often a view, which the next allocation ends. */
@@ -68,10 +73,10 @@ export class Operand {
 
   /**
    * True if both lie on common memory, in the instance or outside.
-   * @param {Operand} other
+   * @param {unknown} other
    */
   overlaps(other) {
-    if (this.size === 0 || other.size === 0) return false;
+    if (!(other instanceof Operand) || this.size === 0 || other.size === 0) return false;
     const a = this.#source;
     const b = other.#source;
     if (a && b) {
@@ -138,16 +143,24 @@ export class Frame {
   input(what, value, wanted, hint = '') {
     const address = isTensor(value) ? addressOf(value, this.engine, what) : null;
     const { data, shape: own } = numbersOf(value, what);
-    if (wanted && (own ? shapeText(own) !== shapeText(wanted) : data.length !== product(wanted))) {
-      throw new AddnormError(
-        'SHAPE_MISMATCH',
-        `${what}: expected ${shapeText(wanted)}, got ${shapeText(own ?? [data.length])}${hint}`,
-      );
+    if (wanted && !fits(wanted, data, own)) {
+      throw mismatch(what, shapeText(wanted), own ?? [data.length], hint);
     }
-    const shape = wanted ?? own ?? Object.freeze([data.length]);
+    const shape = wanted ?? own ?? [data.length];
     if (address !== null) return new Operand(this, what, shape, address, /** @type {Tensor} */ (value));
     // A view of the instance's own memory is read in place: a copy might grow the memory and detach the view.
     return new Operand(this, what, shape, this.memory.owns(data) ? data.byteOffset : data);
+  }
+
+  /**
+   * Arguments of one shape, which is the first one's.
+   * @param {Record<string, unknown>} values by their names
+   */
+  alike(values) {
+    /** @type {Operand[]} */
+    const operands = [];
+    for (const [what, value] of Object.entries(values)) operands.push(this.input(what, value, operands[0]?.shape));
+    return operands;
   }
 
   /**
@@ -170,12 +183,13 @@ export class Frame {
   }
 
   /**
-   * Room for a result that a kernel adds to.
+   * Room for a result that a kernel adds to, or perhaps does not write.
    * @param {readonly number[]} shape
+   * @param {number} value
    */
-  zeros(shape) {
+  filled(shape, value) {
     const result = this.output(shape);
-    this.memory.floats(result.address, result.size).fill(0);
+    result.numbers.fill(value);
     return result;
   }
 
@@ -188,18 +202,18 @@ export class Frame {
   rows(shape, axes) {
     const order = [...shape.keys()].filter((axis) => !axes.includes(axis)).concat(axes);
     const inverse = order.map((_, axis) => order.indexOf(axis));
-    /** @type {(operand: Operand, by: number[]) => Operand} */
+    /** @type {<T extends Operand | null>(operand: T, by: number[]) => T | Operand} */
     const permuted = (operand, by) => {
-      if (by.every((axis, i) => axis === i)) return operand;
-      const result = this.output(Object.freeze(by.map((axis) => operand.shape[axis])));
+      if (!operand || by.every((axis, i) => axis === i)) return operand;
+      const result = this.output(by.map((axis) => operand.shape[axis]));
       this.permute(result.address, operand, by);
       return result;
     };
     return {
-      shape: Object.freeze(order.map((axis) => shape[axis])),
-      /** @param {Operand} operand of the shape */
+      shape: order.map((axis) => shape[axis]),
+      /** @type {<T extends Operand | null>(operand: T) => T | Operand} operand of the shape */
       there: (operand) => permuted(operand, order),
-      /** @param {Operand} operand of the rows' shape */
+      /** @type {<T extends Operand | null>(operand: T) => T | Operand} operand of the rows' shape */
       back: (operand) => permuted(operand, inverse),
     };
   }
@@ -219,14 +233,18 @@ export class Frame {
   }
 
   /**
-   * Gives results to the caller: Tensors if `like` is one, else Float32Arrays.
+   * Gives results to the caller: Tensors if `like` is one, else Float32Arrays. Leaves out what is null.
    * @param {Operand} like
-   * @param {Record<string, Operand>} results
+   * @param {Record<string, Operand | null>} results
    * @returns {any}
    */
   results(like, results) {
-    const give = like.tensor ? this.adopt.bind(this) : this.#copy.bind(this);
-    return Object.fromEntries(Object.entries(results).map(([name, operand]) => [name, give(operand)]));
+    /** @type {Record<string, Tensor | Float32Array>} */
+    const given = {};
+    for (const [name, operand] of Object.entries(results)) {
+      if (operand) given[name] = like.tensor ? this.adopt(operand) : this.#copy(operand);
+    }
+    return given;
   }
 
   /**
@@ -239,9 +257,9 @@ export class Frame {
   }
 
   /** @param {Operand} operand */
-  #copy({ address, size }) {
+  #copy({ numbers, size }) {
     try {
-      return this.memory.floats(address, size).slice();
+      return numbers.slice();
     } catch (cause) {
       if (cause instanceof AddnormError) throw cause;
       throw new AddnormError('OUT_OF_MEMORY', `the result: the engine gives no array of ${size} numbers`, { cause });

@@ -567,7 +567,7 @@ export class Module {
     try {
       return Frame.run(this.#engine, (frame) => {
         const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
-        const rows = this.#measure(frame, run, frame.zeros(run.output).address, gradients);
+        const rows = this.#measure(frame, run, frame.filled(run.output, 0).address, gradients);
         const first = rows.findIndex(({ nonFinite }) => nonFinite > 0);
         return first > 0 ? rows[first - 1].layer : first < 0 ? null : 0;
       });

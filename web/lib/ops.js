@@ -1,7 +1,7 @@
 // @ts-check
 // Element-wise operations, softmax and linear. What each does for its caller stands in index.js.
 import * as check from './check.js';
-import { AddnormError, describe, shapeText, suggestion } from './errors.js';
+import { AddnormError, mismatch, shapeText } from './errors.js';
 import { Frame } from './frame.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
@@ -31,11 +31,8 @@ export const gluAliases = Object.freeze({
  * @returns {number}
  */
 export function numberOf(what, numbers, value, more = {}) {
-  if (typeof value !== 'string') throw check.invalid(what, value, 'a name');
-  const number = numbers.get(Object.hasOwn(more, value) ? more[value] : value);
-  if (number !== undefined) return number;
-  const known = [...numbers.keys(), ...Object.keys(more)];
-  throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name ${describe(value)}; ${suggestion(value, known)}`);
+  const name = check.name(what, value, [...numbers.keys(), ...Object.keys(more)], 'UNKNOWN_NAME');
+  return /** @type {number} */ (numbers.get(more[name] ?? name));
 }
 
 /**
@@ -89,24 +86,27 @@ export function tensor(engine, data, shape) {
   return Frame.run(engine, (frame) => {
     const input = frame.input('data', data);
     const sizes = shape === undefined || shape === null ? input.shape : check.shape('shape', shape);
-    if (check.product(sizes) !== input.size) {
-      const text = `${shapeText(sizes)} has ${check.product(sizes)} elements, data has ${input.size}`;
-      throw new AddnormError('SHAPE_MISMATCH', `shape: ${text}`);
-    }
-    const result = frame.output(sizes, 'the tensor');
-    input.copyTo(result.address);
-    return frame.adopt(result);
+    check.fills('shape:', sizes, input.size);
+    return made(frame, sizes, (result) => input.copyTo(result.address));
   });
 }
 
 /** @type {(engine: Engine, shape: unknown) => import('./tensor.js').Tensor} */
 export function zeros(engine, shape) {
   const sizes = check.shape('shape', shape);
-  return Frame.run(engine, (frame) => {
-    const result = frame.output(sizes, 'the tensor');
-    engine.memory.floats(result.address, result.size).fill(0);
-    return frame.adopt(result);
-  });
+  return Frame.run(engine, (frame) => made(frame, sizes, ({ numbers }) => numbers.fill(0)));
+}
+
+/**
+ * A tensor for the caller.
+ * @param {Frame} frame
+ * @param {readonly number[]} shape
+ * @param {(result: Operand) => void} fill
+ */
+function made(frame, shape, fill) {
+  const result = frame.output(shape, 'the tensor');
+  fill(result);
+  return frame.adopt(result);
 }
 
 /**
@@ -119,15 +119,12 @@ export function zeros(engine, shape) {
  */
 function alike(engine, kernel, operands, names, numbers) {
   return Frame.run(engine, (frame) => {
-    /** @type {Operand[]} */
-    const inputs = [];
-    for (const [what, value] of Object.entries(operands)) inputs.push(frame.input(what, value, inputs[0]?.shape));
+    const inputs = frame.alike(operands);
     const [first] = inputs;
     const rest = numbers(first);
-    const results = names.map((name) => /** @type {const} */ ([name, frame.output(first.shape)]));
-    const all = [...results.map(([, result]) => result), ...inputs];
-    engine.compute(kernel, kernel, ...all.map(({ address }) => address), ...rest);
-    return frame.results(first, Object.fromEntries(results));
+    const results = Object.fromEntries(names.map((name) => [name, frame.output(first.shape)]));
+    engine.compute(kernel, kernel, ...Object.values(results), ...inputs, ...rest);
+    return frame.results(first, results);
   });
 }
 
@@ -171,19 +168,21 @@ export function softmaxBackward(engine, y, dy, options) {
  * @returns {(operand: Operand) => [outer: number, n: number, inner: number, flags: number]}
  */
 function softmaxOf(options) {
-  const given = check.options('options', options, ['axis', 'log', 'maskedRow']);
-  const log = check.boolean('log', given.log ?? false);
-  const masked = check.name('maskedRow', given.maskedRow ?? 'nan', ['nan', 'zero']);
+  const {
+    axis = -1,
+    log = false,
+    maskedRow,
+  } = check.options('options', options, { axis: null, log: check.boolean, maskedRow: ['nan', 'zero'] });
   return ({ what, shape }) => {
-    const sizes = around(shape, check.axis('axis', given.axis ?? -1, shape.length, what));
+    const sizes = around(shape, check.axis('axis', axis, shape.length, what));
     notEmpty(what, shape, sizes[1]);
-    return [...sizes, Number(log) | (masked === 'zero' ? 2 : 0)];
+    return [...sizes, Number(log) | (maskedRow === 'zero' ? 2 : 0)];
   };
 }
 
 /** @param {unknown} options */
 function alphaOf(options) {
-  return check.float('alpha', check.options('options', options, ['alpha']).alpha ?? 1);
+  return check.options('options', options, { alpha: check.float }).alpha ?? 1;
 }
 
 /** @type {(engine: Engine, x: unknown, y: unknown, options: unknown) => any} */
@@ -198,104 +197,94 @@ export function addBackward(engine, dOut, options) {
   return alike(engine, 'an_add_bwd', { dOut }, ['dx', 'dy'], ({ size }) => [alpha, size]);
 }
 
-const sequenceOptions = ['seed', 'stream'];
-/** @param {Record<string, unknown>} given */
-const sequenceOf = (given) => sequenceOptions.map((name) => check.word(name, given[name] ?? 0));
+const sequence = { seed: check.word, stream: check.word };
 
 /** @type {(engine: Engine, x: unknown, p: unknown, options: unknown) => any} */
 export function dropout(engine, x, p, options) {
-  const sequence = sequenceOf(check.options('options', options, sequenceOptions));
+  const { seed = 0, stream = 0 } = check.options('options', options, sequence);
   const share = check.number('p', p, 0, 1);
   if (share === 1) throw check.invalid('p', p, 'a probability below 1');
-  return alike(engine, 'an_dropout', { x }, ['y'], ({ size }) => [share, ...sequence, size]).y;
+  return alike(engine, 'an_dropout', { x }, ['y'], ({ size }) => [share, seed, stream, size]).y;
 }
 
 /** @type {(engine: Engine, x: unknown, weight: unknown, options: unknown) => any} */
 export function linear(engine, x, weight, options) {
-  const argumentsOf = linearOf(engine, options);
   return Frame.run(engine, (frame) => {
-    const args = argumentsOf(frame, x, weight);
-    return frame.results(args.input, { y: linearForward(engine, frame, args, args.act) }).y;
+    const args = linearOf(frame, x, weight, options);
+    return frame.results(args.input, { y: linearForward(frame, args, args.act) }).y;
   });
 }
 
 /** @type {(engine: Engine, x: unknown, weight: unknown, dy: unknown, options: unknown) => any} */
 export function linearBackward(engine, x, weight, dy, options) {
-  const argumentsOf = linearOf(engine, options);
   return Frame.run(engine, (frame) => {
-    const args = argumentsOf(frame, x, weight);
+    const args = linearOf(frame, x, weight, options);
     const { input, w, act, inOut, shape, sizes } = args;
     const [rows, inSize, outSize] = sizes;
     let gradient = frame.input('dy', dy, shape);
     const none = activationOf(engine, 'activation', 'identity', null);
     if (act[0] !== none[0]) {
       // Through the activation first, in the place of the values before it.
-      const before = linearForward(engine, frame, args, none);
-      const through = [before.address, before.address, gradient.address, before.size, ...act];
-      engine.compute('linearBackward', 'an_activation_bwd', ...through);
+      const before = linearForward(frame, args, none);
+      engine.compute('linearBackward', 'an_activation_bwd', before, before, gradient, before.size, ...act);
       gradient = before;
     }
-    const dx = frame.output(input.shape);
-    const dWeight = frame.zeros(w.shape);
-    const dBias = frame.zeros(Object.freeze([outSize]));
-    const packed = pack(engine, frame, w, !inOut, outSize, inSize);
+    const results = {
+      dx: frame.output(input.shape),
+      dWeight: frame.filled(w.shape, 0),
+      dBias: frame.filled([outSize], 0),
+    };
+    const packed = pack(frame, w, !inOut, outSize, inSize);
     const bytes = engine.memory.call('an_linear_bwd_workspace_bytes', rows, inSize, outSize) >>> 0;
-    const workspace = frame.room(bytes, 'the workspace');
-    const outputs = [dx.address, dWeight.address, dBias.address];
-    const inputs = [input.address, gradient.address, packed, workspace, bytes];
-    engine.compute('linearBackward', 'an_linear_bwd', ...outputs, ...inputs, Number(inOut), ...sizes);
-    return frame.results(input, { dx, dWeight, dBias });
+    const inputs = [input, gradient, packed, frame.room(bytes, 'the workspace'), bytes, inOut];
+    engine.compute('linearBackward', 'an_linear_bwd', ...Object.values(results), ...inputs, ...sizes);
+    return frame.results(input, results);
   });
 }
 
 /**
- * A linear layer's options: a function that gives its operands and sizes.
- * @param {Engine} engine
+ * A linear layer's operands and sizes.
+ * @param {Frame} frame
+ * @param {unknown} x
+ * @param {unknown} weight
  * @param {unknown} options
+ * @returns {Linear}
  */
-function linearOf(engine, options) {
-  const given = check.options('options', options, ['bias', 'activation', 'params', 'layout']);
-  const layout = check.name('layout', given.layout ?? 'out_in', ['out_in', 'in_out']);
-  const inOut = layout === 'in_out';
-  const act = activationOf(engine, 'activation', given.activation ?? 'identity', given.params);
-  /** @type {(frame: Frame, x: unknown, weight: unknown) => Linear} */
-  return (frame, x, weight) => {
-    const input = frame.input('x', x);
-    const w = frame.input('weight', weight);
-    if (input.shape.length === 0) throw new AddnormError('SHAPE_MISMATCH', 'x: expected [..., in], got []');
-    const leading = input.shape.slice(0, -1);
-    const inSize = input.shape[leading.length];
-    const [inAxis, outAxis] = inOut ? [0, 1] : [1, 0];
-    if (w.shape.length !== 2 || w.shape[inAxis] !== inSize) {
-      const expected = inOut ? `[${inSize}, out]` : `[out, ${inSize}]`;
-      const other = inOut ? 'out_in' : 'in_out';
-      const hint =
-        w.shape.length === 2 && w.shape[outAxis] === inSize ? `; for that order pass layout: '${other}'` : '';
-      throw new AddnormError('SHAPE_MISMATCH', `weight: expected ${expected}, got ${shapeText(w.shape)}${hint}`);
-    }
-    const outSize = w.shape[outAxis];
-    const bias = frame.optional('bias', given.bias, [outSize]);
-    const shape = check.shape('the result', [...leading, outSize]);
-    return { input, w, bias, act, inOut, shape, sizes: [check.product(leading), inSize, outSize] };
-  };
+function linearOf(frame, x, weight, options) {
+  const layouts = ['out_in', 'in_out'];
+  const given = check.options('options', options, { bias: null, activation: null, params: null, layout: layouts });
+  const inOut = given.layout === layouts[1];
+  const act = activationOf(frame.engine, 'activation', given.activation ?? 'identity', given.params);
+  const input = frame.input('x', x);
+  const w = frame.input('weight', weight);
+  if (input.shape.length === 0) throw mismatch('x', '[..., in]', []);
+  const leading = input.shape.slice(0, -1);
+  const inSize = input.shape[leading.length];
+  const [outAxis, inAxis] = inOut ? [1, 0] : [0, 1];
+  if (w.shape.length !== 2 || w.shape[inAxis] !== inSize) {
+    const turned = w.shape.length === 2 && w.shape[outAxis] === inSize;
+    const hint = turned ? `; for that order pass layout: '${layouts[inAxis]}'` : '';
+    throw mismatch('weight', inOut ? `[${inSize}, out]` : `[out, ${inSize}]`, w.shape, hint);
+  }
+  const outSize = w.shape[outAxis];
+  const bias = frame.optional('bias', given.bias, [outSize]);
+  const shape = check.shape('the result', [...leading, outSize]);
+  return { input, w, bias, act, inOut, shape, sizes: [check.product(leading), inSize, outSize] };
 }
 
 /**
- * @param {Engine} engine
  * @param {Frame} frame
  * @param {Linear} args
  * @param {Activation} act in place of the layer's own
  */
-function linearForward(engine, frame, { input, w, bias, inOut, shape, sizes }, act) {
+function linearForward(frame, { input, w, bias, inOut, shape, sizes }, act) {
   const y = frame.output(shape);
-  const packed = pack(engine, frame, w, inOut, sizes[1], sizes[2]);
-  const inputs = [input.address, packed, bias?.address ?? 0];
-  engine.compute('linear', 'an_linear_fwd', y.address, ...inputs, ...act, ...sizes);
+  const packed = pack(frame, w, inOut, sizes[1], sizes[2]);
+  frame.engine.compute('linear', 'an_linear_fwd', y, input, packed, bias, ...act, ...sizes);
   return y;
 }
 
 /**
- * @param {Engine} engine
  * @param {Frame} frame
  * @param {Operand} weight
  * @param {boolean} inOut its layout
@@ -303,10 +292,10 @@ function linearForward(engine, frame, { input, w, bias, inOut, shape, sizes }, a
  * @param {number} outSize
  * @returns {number} the address of the weight as the kernels read it
  */
-function pack(engine, frame, weight, inOut, inSize, outSize) {
-  const bytes = engine.memory.call('an_linear_packed_bytes', inSize, outSize) >>> 0;
+function pack(frame, weight, inOut, inSize, outSize) {
+  const bytes = frame.memory.call('an_linear_packed_bytes', inSize, outSize) >>> 0;
   const packed = frame.room(bytes, 'the packed weight');
-  engine.compute('linear', 'an_linear_pack', packed, weight.address, Number(inOut), inSize, outSize);
+  frame.engine.compute('linear', 'an_linear_pack', packed, weight, inOut, inSize, outSize);
   return packed;
 }
 
@@ -319,23 +308,19 @@ const distributions = { uniform: { low: 0, high: 1 }, normal: { mean: 0, std: 1 
 /** @type {(engine: Engine, shape: unknown, options: unknown) => import('./tensor.js').Tensor} */
 export function random(engine, shape, options) {
   const sizes = check.shape('shape', shape);
-  const all = ['distribution', ...sequenceOptions, ...Object.values(distributions).flatMap(Object.keys)];
-  const every = check.options('options', options, all);
   const kinds = Object.keys(distributions);
-  const distribution = check.name('distribution', every.distribution ?? 'normal', kinds);
-  const defaults = Object.entries(distributions[distribution]);
-  const names = defaults.map(([name]) => name);
-  // Again, for what belongs to the other one.
-  const given = check.options(distribution, every, ['distribution', ...sequenceOptions, ...names]);
-  const [a, b] = defaults.map(([name, value]) => check.float(name, given[name] ?? value));
+  const numbers = { low: check.float, high: check.float, mean: check.float, std: check.float };
+  const table = { distribution: kinds, ...sequence, ...numbers };
+  const { distribution = 'normal', seed = 0, stream = 0, ...given } = check.options('options', options, table);
+  const defaults = distributions[distribution];
+  const names = Object.keys(defaults);
+  const [a, b] = Object.values({ ...defaults, ...check.options(distribution, given, names) });
   check.number(names[1], b, distribution === 'normal' ? 0 : a);
-  const sequence = sequenceOf(given);
-  return Frame.run(engine, (frame) => {
-    const result = frame.output(sizes, 'the tensor');
-    const numbers = [kinds.indexOf(distribution), a, b, ...sequence];
-    engine.compute('random', 'an_random', result.address, result.size, ...numbers);
-    return frame.adopt(result);
-  });
+  return Frame.run(engine, (frame) =>
+    made(frame, sizes, (result) => {
+      engine.compute('random', 'an_random', result, result.size, kinds.indexOf(distribution), a, b, seed, stream);
+    }),
+  );
 }
 
 /**
@@ -344,7 +329,7 @@ export function random(engine, shape, options) {
  * @param {number} axis
  */
 export function without(shape, axis) {
-  return Object.freeze(shape.filter((_, i) => i !== axis));
+  return shape.filter((_, i) => i !== axis);
 }
 
 /**

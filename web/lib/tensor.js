@@ -1,7 +1,7 @@
 // @ts-check
-import { shape as checkShape, invalid, product } from './check.js';
+import { shape as checkShape, fills, invalid, product } from './check.js';
 import { Engine } from './engine.js';
-import { AddnormError, shapeText } from './errors.js';
+import { AddnormError, mismatch, shapeText } from './errors.js';
 
 /**
  * The address of a tensor's data, for this package's other files.
@@ -111,11 +111,8 @@ export class Tensor {
   set(data) {
     const target = this.data;
     const source = numbersOf(data, 'data');
-    if (source.shape ? shapeText(source.shape) !== shapeText(this.#shape) : source.data.length !== target.length) {
-      throw new AddnormError(
-        'SHAPE_MISMATCH',
-        `data: expected ${shapeText(this.#shape)}, got ${shapeText(source.shape ?? [source.data.length])}`,
-      );
+    if (!fits(this.#shape, source.data, source.shape)) {
+      throw mismatch('data', shapeText(this.#shape), source.shape ?? [source.data.length]);
     }
     target.set(source.data);
     this.#owner?.();
@@ -171,17 +168,21 @@ export function numbersOf(value, what) {
     const { data, shape } = value;
     if (isFloats(data)) {
       const sizes = checkShape(`${what}.shape`, shape);
-      const { length } = attached(data, `${what}.data`);
-      if (product(sizes) !== length) {
-        throw new AddnormError(
-          'SHAPE_MISMATCH',
-          `${what}: shape ${shapeText(sizes)} has ${product(sizes)} elements, data has ${length}`,
-        );
-      }
+      fills(`${what}: shape`, sizes, attached(data, `${what}.data`).length);
       return { data, shape: sizes };
     }
   }
   throw invalid(what, value, 'a Tensor, a Float32Array or { data: Float32Array, shape }');
+}
+
+/**
+ * True if numbers are of a shape: by their own, or by their count where they have none.
+ * @param {readonly number[]} wanted
+ * @param {ArrayLike<unknown>} data
+ * @param {readonly number[] | null} own
+ */
+export function fits(wanted, data, own) {
+  return own ? shapeText(own) === shapeText(wanted) : data.length === product(wanted);
 }
 
 /**
