@@ -71,9 +71,9 @@ static inline uint32_t bits_from_float(float f) {
   return bits;
 }
 
-/* |got - want| in units in the last place of the float nearest to want (2^-149 where that is subnormal). 0 if both are NaN
- * or the same infinity; infinity if just one is, or if the sign is wrong where want rounds to a float other than 0. A true
- * value that rounds to infinity may come as infinity or as FLT_MAX's neighbour range would give. */
+/* |got - want| in units in the last place of the float nearest to want (2^-149 where that is subnormal). 0 if both are
+ * NaN or the same infinity; infinity if just one is, or if the sign is wrong where want rounds to a float other than 0.
+ * A true value that rounds to infinity may come as infinity too. */
 static inline double ulp_error(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;
   if (isnan(got)) return INFINITY;
