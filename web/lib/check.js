@@ -13,7 +13,8 @@ export function invalid(what, value, expected) {
 }
 
 /**
- * How an option is checked: by a function of its name and value, against a list of names, or later.
+ * How an option is checked: by a function that gets its name and value and returns the value, by a list of names, or
+ * later.
  * @typedef {((what: string, value: unknown) => unknown) | readonly string[] | null} Check
  */
 
@@ -41,9 +42,8 @@ export function options(what, value, known, noun = 'option', prefix = '') {
     }
     if (option === null) continue;
     const check = table?.[key];
-    if (isNames(check)) name(prefix + key, option, check);
-    else check?.(prefix + key, option);
-    result[key] = option;
+    if (isNames(check)) result[key] = name(prefix + key, option, check);
+    else result[key] = check ? check(prefix + key, option) : option;
   }
   return result;
 }

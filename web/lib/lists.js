@@ -48,92 +48,68 @@ const lossInfos = [
 /** @param {Memory} memory */
 export function readLists(memory) {
   /**
-   * @param {string} name
-   * @param {...number} args
-   * @returns {any} a string; any, because the types say which ones there are
+   * A list of the module's.
+   * @param {string} kind
+   * @param {string} texts what each item has as a text
+   * @param {(index: number) => object} [more] what else it has
+   * @returns {readonly any[]}
    */
-  const text = (name, ...args) => memory.text(name, ...args) ?? '';
+  const read = (kind, texts, more) =>
+    list(memory.call(`an_${kind}_count`), (i) => {
+      const entries = words(texts).map((name) => [name, memory.text(`an_${kind}_${name}`, i) ?? '']);
+      return { ...Object.fromEntries(entries), ...more?.(i) };
+    });
   const affines = names(memory, 'an_affine_name');
 
-  const activations = list(memory.call('an_activation_count'), (i) => ({
-    /** @type {import('./types.js').ActivationName} */
-    name: text('an_activation_name', i),
-    aliases: words(text('an_activation_aliases', i)),
+  /** @type {readonly import('./types.js').ActivationInfo[]} */
+  const activations = read('activation', 'name formula source', (i) => ({
+    aliases: words(memory.text('an_activation_aliases', i) ?? ''),
     params: list(memory.call('an_activation_param_count', i), (p) => ({
-      /** @type {string} */
-      name: text('an_activation_param_name', i, p),
+      name: memory.text('an_activation_param_name', i, p),
       default: memory.call('an_activation_param_default', i, p),
     })),
-    /** @type {string} */
-    formula: text('an_activation_formula', i),
-    /** @type {string} */
-    source: text('an_activation_source', i),
   }));
-
-  const norms = list(memory.call('an_norm_count'), (i) => ({
-    /** @type {import('./types.js').NormName} */
-    name: text('an_norm_name', i),
-    aliases: words(text('an_norm_aliases', i)),
-    /** @type {'row' | 'batch' | 'group' | 'instance'} */
-    kind: text('an_norm_kind', i),
+  /** @type {readonly import('./types.js').NormInfo[]} */
+  const norms = read('norm', 'name kind formula source', (i) => ({
+    aliases: words(memory.text('an_norm_aliases', i) ?? ''),
     eps: memory.call('an_norm_default_eps', i),
-    affine: /** @type {import('./types.js').AffineName} */ (affines[memory.call('an_norm_default_affine', i)]),
-    /** @type {string} */
-    formula: text('an_norm_formula', i),
-    /** @type {string} */
-    source: text('an_norm_source', i),
+    affine: affines[memory.call('an_norm_default_affine', i)],
   }));
-
+  /** @type {readonly import('./types.js').PlacementInfo[]} */
+  const placements = read('placement', 'name formula help');
+  /** @type {readonly import('./types.js').LossInfo[]} */
   const losses = list(lossInfos.length, (i) => {
     const [name, aliases, help] = lossInfos[i];
     return { name, aliases: words(aliases), help };
   });
 
-  const placements = list(memory.call('an_placement_count'), (i) => ({
-    /** @type {import('./types.js').PlacementName} */
-    name: text('an_placement_name', i),
-    /** @type {string} */
-    formula: text('an_placement_formula', i),
-    /** @type {string} */
-    help: text('an_placement_help', i),
-  }));
-
   /** @type {Record<string, readonly string[]>} */
   const enumerations = {
-    activation: activations.map((a) => a.name),
-    norm: norms.map((n) => n.name),
-    placement: placements.map((p) => p.name),
+    activation: activations.map(String),
+    norm: norms.map(String),
+    placement: placements.map(String),
+    loss: losses.map(String),
     affine: affines,
     init: names(memory, 'an_init_name'),
     mixing: names(memory, 'an_mixing_name'),
-    loss: losses.map((l) => l.name),
   };
-  for (const values of Object.values(enumerations)) Object.freeze(values);
-
-  // By kind of name: which number in the module a name or alias has.
-  const numbers = Object.fromEntries(
-    Object.entries(enumerations).map(([kind, values]) => [kind, new Map(values.map((name, i) => [name, i]))]),
-  );
+  /** By kind of name: which number in the module a name or alias has. @type {Record<string, Map<string, number>>} */
+  const numbers = {};
+  for (const [kind, values] of Object.entries(enumerations)) {
+    numbers[kind] = new Map(Object.freeze(values).map((name, i) => [name, i]));
+  }
   for (const [kind, infos] of Object.entries({ activation: activations, norm: norms, loss: losses })) {
     for (const [i, { aliases }] of infos.entries()) for (const alias of aliases) numbers[kind].set(alias, i);
   }
 
-  const fields = list(memory.call('an_field_count'), (i) => {
-    const type = text('an_field_type', i);
+  /** @type {readonly import('./types.js').FieldInfo[]} */
+  const fields = read('field', 'name type group help', (i) => {
+    const type = memory.text('an_field_type', i) ?? '';
     const options = enumerations[type] ?? null;
-    const value = memory.call('an_field_default', i);
     return {
-      /** @type {keyof (import('./types.js').BlockConfig & import('./types.js').StackConfig)} */
-      name: text('an_field_name', i),
-      /** @type {import('./types.js').FieldInfo['type']} */
-      type,
-      default: decode(type, options, value),
+      default: decode(type, options, memory.call('an_field_default', i)),
       min: memory.call('an_field_min', i),
       max: memory.call('an_field_max', i),
-      /** @type {string} */
-      group: text('an_field_group', i),
-      /** @type {string} */
-      help: text('an_field_help', i),
       options,
     };
   });

@@ -21,12 +21,14 @@ const urls = {
 };
 
 // (module (func (result v128) ...)): `i32.const 0  i8x16.splat` once, and thrice with f32x4.relaxed_madd behind.
-const head = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
+const magic = [0, 0x61, 0x73, 0x6d];
+const empty = [...magic, 1, 0, 0, 0];
+const head = [...empty, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
 const splat = [0x41, 0, 0xfd, 0x0f];
 const probes = {
   relaxed: [...head, 10, 0x13, 1, 0x11, 0, ...splat, ...splat, ...splat, 0xfd, 0x85, 2, 0x0b],
   simd: [...head, 10, 8, 1, 6, 0, ...splat, 0x0b],
-  scalar: [...head.slice(0, 8)],
+  scalar: empty,
 };
 const refusals = {
   relaxed: 'this engine does not validate relaxed SIMD (Node 20 does with --experimental-wasm-relaxed-simd)',
@@ -87,12 +89,10 @@ export async function compile(variant, source) {
   if (isResponse(source)) return fromResponse(source, source.url || 'the Response given');
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
     // A copy, since compilation reads it later and the caller may go on writing.
+    const { buffer = source, byteOffset, byteLength } = /** @type {Partial<DataView<ArrayBuffer>>} */ (source);
     let bytes;
     try {
-      bytes =
-        source instanceof ArrayBuffer
-          ? new Uint8Array(source).slice()
-          : new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
+      bytes = new Uint8Array(/** @type {ArrayBuffer} */ (buffer), byteOffset, byteLength).slice();
     } catch (cause) {
       throw new AddnormError('INVALID_ARGUMENT', 'wasm: its buffer is detached or has shrunk', { cause });
     }
@@ -143,22 +143,29 @@ function toURL(source) {
   );
 }
 
+/**
+ * @param {string} text
+ * @param {any} [cause] the text ends with what it says
+ */
+function failed(text, cause) {
+  // Of fetch Node says only "fetch failed" itself.
+  const reason = cause === undefined ? '' : `: ${cause?.cause?.message || (cause?.message ?? cause)}`;
+  return new AddnormError('WASM_LOAD', text + reason, { cause });
+}
+
 /** @param {URL} url */
 async function fromURL(url) {
   if (url.protocol === 'file:' && globalThis.process?.versions?.node) {
     // In a variable, so that bundlers for the browser do not look for it.
     const fs = 'node:fs/promises';
     const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ fs);
-    const bytes = await readFile(url).catch((/** @type {Error} */ cause) => {
-      throw new AddnormError('WASM_LOAD', `could not read ${url.href}: ${cause.message}`, { cause });
+    const bytes = await readFile(url).catch((/** @type {unknown} */ cause) => {
+      throw failed(`could not read ${url.href}`, cause);
     });
     return fromBytes(bytes, url.href, '');
   }
   const response = await fetch(url).catch((cause) => {
-    // Node says only "fetch failed" itself.
-    throw new AddnormError('WASM_LOAD', `could not fetch ${url.href}: ${cause.cause?.message || cause.message}`, {
-      cause,
-    });
+    throw failed(`could not fetch ${url.href}`, cause);
   });
   return fromResponse(response, url.href);
 }
@@ -175,11 +182,10 @@ async function fromResponse(response, from) {
   try {
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new AddnormError('WASM_LOAD', `could not read ${from} (${facts}): ${message}`, { cause });
+    throw failed(`could not read ${from} (${facts})`, cause);
   }
   if (response.status < 200 || response.status > 299) {
-    throw new AddnormError('WASM_LOAD', `could not load ${from} (${facts}): got ${contents(bytes)}`);
+    throw failed(`could not load ${from} (${facts}): got ${contents(bytes)}`);
   }
   return fromBytes(bytes, from, ` (${facts})`);
 }
@@ -190,18 +196,13 @@ async function fromResponse(response, from) {
  * @param {string} facts
  */
 async function fromBytes(bytes, from, facts) {
-  if (bytes.length < 8 || bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d) {
-    throw new AddnormError('WASM_LOAD', `${from}${facts} is no WebAssembly: got ${contents(bytes)}`);
+  if (bytes.length < 8 || magic.some((byte, i) => bytes[i] !== byte)) {
+    throw failed(`${from}${facts} is no WebAssembly: got ${contents(bytes)}`);
   }
   try {
     return await WebAssembly.compile(bytes);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new AddnormError(
-      'WASM_LOAD',
-      `${from}${facts} does not compile: truncated or damaged (${bytes.length} bytes)? ${message}`,
-      { cause },
-    );
+    throw failed(`${from}${facts} does not compile: truncated or damaged (${bytes.length} bytes)?`, cause);
   }
 }
 
@@ -226,27 +227,24 @@ export async function instantiate(module, maxBytes) {
   } catch (cause) {
     throw new AddnormError('OUT_OF_MEMORY', 'the engine gives no memory for another instance', { cause });
   }
+  const foreign = 'the module given is not one of this package';
   // Views are made afresh on every access, so nobody needs to be told that the memory has grown.
   const env = { memory, emscripten_notify_memory_growth() {} };
   let instance;
   try {
     instance = await WebAssembly.instantiate(module, { env });
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new AddnormError('WASM_LOAD', `the module given is not one of this package: ${message}`, { cause });
+    throw failed(foreign, cause);
   }
   const limit = Math.floor(maxBytes / PAGE_BYTES) * PAGE_BYTES;
   if (typeof instance.exports.an_version !== 'function' || typeof instance.exports._initialize !== 'function') {
-    throw new AddnormError('WASM_LOAD', 'the module given is not one of this package: it has no an_version');
+    throw failed(`${foreign}: it has no an_version`);
   }
   const result = new Memory(instance, memory, limit);
   result.call('_initialize');
   const version = result.text('an_version');
   if (version !== VERSION) {
-    throw new AddnormError(
-      'WASM_LOAD',
-      `the module is addnorm ${version}, this is addnorm ${VERSION}: take both from one package`,
-    );
+    throw failed(`the module is addnorm ${version}, this is addnorm ${VERSION}: take both from one package`);
   }
   return result;
 }
