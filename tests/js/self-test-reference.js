@@ -32,6 +32,8 @@ export function expected() {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   for (const [name, values] of Object.entries(expected())) {
-    console.log(`  ${name}: [${values.map((value) => Number(value.toPrecision(9))).join(', ')}],`);
+    // Seven digits of the largest.
+    const decimals = 6 - Math.floor(Math.log10(Math.max(...values.map(Math.abs))));
+    console.log(`  ${name}: [${values.map((value) => Number(value.toFixed(decimals))).join(', ')}],`);
   }
 }

@@ -2,7 +2,7 @@
 // Optimisers, and the norm of gradients. What each option means stands in types.d.ts.
 import * as check from './check.js';
 import { Engine } from './engine.js';
-import { AddnormError, isPlain, shapeText } from './errors.js';
+import { AddnormError, isPlain, mismatch, shapeText } from './errors.js';
 import { Frame } from './frame.js';
 import { list } from './lists.js';
 import { firstNotFinite, Module, matchNames, sumSquares } from './module.js';
@@ -29,6 +29,23 @@ export const optimizers = list(3, (i) => {
   const { name, defaults } = infos[i];
   return { name, defaults: Object.freeze({ ...defaults, decay: /** @type {const} */ ('all') }) };
 });
+
+/** @type {Record<string, check.Check>} */
+const checks = {
+  rate: (what, value) => (typeof value === 'function' ? value : check.number(what, value, 0)),
+  betas: (what, value) => {
+    const fits = Array.isArray(value) && value.length === 2 && value.every((beta) => beta >= 0 && beta < 1);
+    if (!fits) throw check.invalid(what, value, 'two numbers, from 0 to below 1');
+    return [...value];
+  },
+  eps: check.between(0),
+  weightDecay: check.between(0),
+  momentum: check.between(0, 1),
+  dampening: check.float,
+  nesterov: check.boolean,
+  epsilonFirst: check.boolean,
+  decay: ['all', 'matrices'],
+};
 
 /** The bits of an_sgd_step's and an_adam_step's flags. */
 const CHECK = 1;
@@ -63,34 +80,33 @@ export class Optimizer {
     const names = optimizers.map((info) => info.name);
     this.#kind = check.name('optimizer', name, names, 'UNKNOWN_NAME');
     const { defaults } = optimizers[names.indexOf(this.#kind)];
-    const known = Object.keys(defaults);
-    const { groups, clip, ...own } = check.options(this.#kind, options, [...known, 'groups', 'clip']);
-    this.#clip = clip === undefined ? Infinity : check.number('clip', clip, 0);
+    const known = Object.fromEntries(Object.keys(defaults).map((key) => [key, checks[key]]));
+    const table = { ...known, groups: null, clip: check.between(0) };
+    const { groups = [], clip = Infinity, ...own } = check.options(this.#kind, options, table);
+    this.#clip = clip;
     const base = settingsOf('', { ...defaults, ...own });
     const learned = learnedOf(engine, source);
-    const chosen = groupsOf(groups ?? [], [...known, 'match'], learned, base);
+    const chosen = groupsOf(groups, { ...known, match: null }, learned, base);
     this.#settings = [base, ...chosen.map((group) => group.settings)];
     this.#module = source instanceof Module ? source : null;
 
     let bytes = 0;
-    const room = (/** @type {number} */ size) => {
-      bytes += Math.ceil(size / 4) * 16;
-      return bytes - Math.ceil(size / 4) * 16;
-    };
     const entries = learned.map((one) => {
       const settings = chosen.find((group) => group.has(one))?.settings ?? base;
       const decay = settings.decay === 'matrices' && one.shape.length < 2 ? 0 : settings.weightDecay;
       const layer = /^layers\.(\d+)\./.exec(one.name);
-      const m = settings.betas || settings.momentum > 0 ? room(one.size) : null;
-      const v = settings.betas ? room(one.size) : null;
-      return { ...one, settings, decay, layer: layer && Number(layer[1]) + 1, m, v };
+      const offsets = Array.from({ length: settings.betas ? 2 : Number(settings.momentum > 0) }, () => {
+        bytes += Math.ceil(one.size / 4) * 16;
+        return bytes - Math.ceil(one.size / 4) * 16;
+      });
+      return { ...one, settings, decay, layer: layer && Number(layer[1]) + 1, offsets };
     });
     const moments = engine.memory.alloc(bytes, 'the moments');
     engine.memory.floats(moments, bytes / 4).fill(0);
     this.#moments = moments;
-    this.#entries = entries.map((entry) => {
-      const at = (/** @type {number | null} */ offset) => (offset === null ? 0 : moments + offset);
-      return { ...entry, m: at(entry.m), v: at(entry.v) };
+    this.#entries = entries.map(({ offsets, ...entry }) => {
+      const [m = 0, v = 0] = offsets.map((offset) => moments + offset);
+      return { ...entry, m, v };
     });
     engine.track(this);
   }
@@ -139,13 +155,13 @@ export class Optimizer {
     const { betas, eps, epsilonFirst, momentum, dampening, nesterov } = settings;
     const target = addressOf(value, this.#engine, name);
     const source = addressOf(gradient, this.#engine, `the gradient of ${name}`);
+    const run = this.#engine.compute.bind(this.#engine, 'step');
     if (!betas) {
-      const numbers = [scale, rate, momentum, dampening, decay, checking | (nesterov ? NESTEROV : 0), step, size];
-      return this.#engine.compute('step', 'an_sgd_step', target, m, source, ...numbers);
+      const flags = checking | (nesterov ? NESTEROV : 0);
+      return run('an_sgd_step', target, m, source, scale, rate, momentum, dampening, decay, flags, step, size);
     }
     const flags = checking | (this.#kind === 'adamw' ? DECOUPLED : 0) | (epsilonFirst ? EPSILON_FIRST : 0);
-    const numbers = [scale, rate, ...betas, eps, decay, flags, step, size];
-    return this.#engine.compute('step', 'an_adam_step', target, m, v, source, ...numbers);
+    return run('an_adam_step', target, m, v, source, scale, rate, ...betas, eps, decay, flags, step, size);
   }
 
   /**
@@ -156,8 +172,8 @@ export class Optimizer {
   #diverged(failing, step) {
     const from = this.#module && firstNotFinite(this.#module);
     const culprit = failing.findLast(({ layer }) => from === null || layer === from) ?? failing[failing.length - 1];
-    const { name, layer, gradient, size } = culprit;
-    const finite = Number.isFinite(sumSquares(this.#engine, [[addressOf(gradient, this.#engine, name), size]]));
+    const { name, layer } = culprit;
+    const finite = Number.isFinite(normOf(this.#engine, [culprit]));
     const what = finite ? `'${name}' would become NaN or infinite` : `the gradient of '${name}' is not finite`;
     const where = from === null ? '' : `; the stream is not finite from ${from > 0 ? `layer ${from}` : 'the input'} on`;
     const error = new AddnormError('DIVERGED', `step ${step}: ${what}${where}; nothing has changed`);
@@ -281,8 +297,7 @@ function learnedOf(engine, source) {
     }
     const { shape, size } = value;
     if (shapeText(gradient.shape) !== shapeText(shape)) {
-      const text = `${name}.gradient: expected ${shapeText(shape)}, got ${shapeText(gradient.shape)}`;
-      throw new AddnormError('SHAPE_MISMATCH', text);
+      throw mismatch(`${name}.gradient`, shapeText(shape), gradient.shape);
     }
     return { name, shape, size, value, gradient };
   });
@@ -294,7 +309,7 @@ function learnedOf(engine, source) {
 
 /**
  * @param {unknown} groups
- * @param {readonly string[]} known
+ * @param {Record<string, check.Check>} known
  * @param {readonly Learned[]} learned
  * @param {Settings} base
  */
@@ -303,7 +318,7 @@ function groupsOf(groups, known, learned, base) {
   const names = learned.map(({ name }) => name);
   return groups.map((group, i) => {
     const what = `groups[${i}].`;
-    const { match, ...own } = check.options(what.slice(0, -1), group, known);
+    const { match, ...own } = check.options(what.slice(0, -1), group, known, 'option', what);
     if (Array.isArray(match)) for (const name of match) check.name(`${what}match`, name, names, 'UNKNOWN_NAME');
     else if (typeof match !== 'function') throw check.invalid(`${what}match`, match, 'a function or an array of names');
     return {
@@ -316,24 +331,11 @@ function groupsOf(groups, known, learned, base) {
 
 /**
  * @param {string} what before the names, in messages
- * @param {Settings} settings
- * @returns {Settings} checked
+ * @param {Settings} settings each checked
+ * @returns {Settings} that go together
  */
 function settingsOf(what, settings) {
-  const { rate, betas, momentum, nesterov, dampening } = settings;
-  for (const name of ['rate', 'eps', 'weightDecay', 'momentum']) {
-    const value = settings[name];
-    if (value === undefined || (name === 'rate' && typeof rate === 'function')) continue;
-    check.number(what + name, value, 0, name === 'momentum' ? 1 : Infinity);
-  }
-  for (const name of ['nesterov', 'epsilonFirst']) if (name in settings) check.boolean(what + name, settings[name]);
-  check.name(`${what}decay`, settings.decay, ['all', 'matrices']);
-  if (betas) {
-    const fits = Array.isArray(betas) && betas.length === 2 && betas.every((b) => b >= 0 && b < 1);
-    if (!fits) throw check.invalid(`${what}betas`, betas, 'two numbers, from 0 to below 1');
-    return { ...settings, betas: [...betas] };
-  }
-  check.float(`${what}dampening`, dampening);
+  const { momentum, nesterov, dampening } = settings;
   if (nesterov && (momentum === 0 || dampening !== 0)) {
     throw check.invalid(`${what}nesterov`, nesterov, 'false where momentum is 0 or dampening is not');
   }
