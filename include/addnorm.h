@@ -191,7 +191,7 @@ AN_API an_status an_add_norm_fwd(float *sum, float *y, float *mean, float *rstd,
                                  double alpha, double eps, double weight_offset, size_t rows, size_t d);
 
 /* Gradients of an_norm_fwd, from its x: statistics are computed anew, since as floats they would be too coarse (a mean
- * of 1e6 leaves nothing of x - mean). With g = dy * (weight + weight_offset) and n the normalised row:
+ * of 1e6 is off by up to 1/32). With g = dy * (weight + weight_offset) and n the normalised row:
  *   dx = factor (g - mean(g) - c n mean(g n)), c following from the norm; without a mean its term is left out
  *   dweight += sum over rows of dy n,  dbias += sum over rows of dy,  dalpha += dyt's sum of g x tanh'(alpha x)
  * dx, x, dy (rows, d); dx may equal x or dy. dweight, dbias: d elements; dalpha: one element.
