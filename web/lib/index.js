@@ -213,7 +213,7 @@ export class Addnorm {
     this.placements = placements;
     /**
      * What a configuration may say: type, default, range, help. `an.stack` takes all but `layer`, `an.block` all but those
-     * of group stack.
+     * of group stack, `an.ffn` those of the network alone.
      * @readonly
      * @type {readonly FieldInfo[]}
      */
@@ -463,7 +463,7 @@ export class Addnorm {
   }
 
   /**
-   * y = activation(x Wᵀ + b). The weight is packed in every call; `ffn` and `block` pack theirs once. Nothing is
+   * y = activation(x Wᵀ + b). The weight is packed in every call; modules pack theirs when it has changed. Nothing is
    * skipped: 0 * NaN and 0 * Infinity are NaN.
    * @template {TensorLike} T
    * @param {T} x [..., in]
@@ -613,8 +613,8 @@ export class Addnorm {
 
   /**
    * What theory expects of a stack of this configuration at its initialisation, for a stream and an output gradient of
-   * independent N(0, 1): how the stream grows, how the gradient comes back, and how large it is by each weight. `probe`
-   * measures the same.
+   * independent N(0, 1): how the stream grows, how the gradient comes back, and how large it is by each weight. A
+   * module's `probe` measures them.
    *
    * ```js
    * const { stream, gradient } = an.theory({ d_model: 256, depth: 24, placement: 'pre' });

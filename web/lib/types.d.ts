@@ -372,8 +372,8 @@ export interface ForwardOptions {
   /** Which elements dropout takes in this step, in training; an integer from 0 to 2^32 - 1, default 0. */
   seed?: number | undefined;
   /**
-   * [batch, length], 0 where a sequence has ended: mixing and batch_norm leave such a position out, and its own result is
-   * of no account. Default: none is left out.
+   * [batch, length], 0 where there is padding: mixing and batch_norm leave such a position out, and its own result is of
+   * no account. backward's dy has to be 0 there, as a loss's gradient is for labels of -100. Default: none is left out.
    */
   mask?: TensorLike | undefined;
 }
@@ -458,7 +458,7 @@ export interface Theory {
 export interface Cost {
   /** Learned numbers. */
   parameters: number;
-  /** Floating-point operations of one forward; a multiply-add counts two. What counts how much: src/block.c. */
+  /** Floating-point operations of one forward; a multiply-add counts two. What counts how much: src/plan.c. */
   flops: number;
   /** Those of the matrix products alone. */
   matmulFlops: number;
