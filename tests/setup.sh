@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is not there yet: `setup.sh start` for building and serving, `setup.sh test` also
-# what the tests need. npm packages into node_modules; Debian packages only as root on Debian or Ubuntu, listed first.
+# what the tests need, `setup.sh bench` that and the peers, in tests/bench. npm packages into node_modules; Debian packages only as root on Debian or Ubuntu, listed first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,17 +11,20 @@ if ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); proce
   exit 1
 fi
 
-# npm writes node_modules/.package-lock.json last, so its age is that of a complete installation.
-if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
-  say "installing the npm packages of package-lock.json"
-  npm ci --no-audit --no-fund || {
+# The packages of a folder. npm writes node_modules/.package-lock.json last, so its age is that of a complete installation.
+install() {
+  local done=$1/node_modules/.package-lock.json
+  [ ! -e "$done" ] || [ "$1/package-lock.json" -nt "$done" ] || return 0
+  say "installing the npm packages of $1/package-lock.json"
+  (cd "$1" && npm ci --no-audit --no-fund --ignore-scripts) || {
     say "error: npm ci failed; is the registry reachable? (npm config get registry)"
     exit 1
   }
-  touch node_modules/.package-lock.json
-fi
-
-[ "${1:-start}" = test ] || exit 0
+  touch "$done"
+}
+install .
+[ "${1:-start}" = bench ] && install tests/bench
+[ "${1:-start}" = start ] && exit 0
 
 # Which package brings which file; a test that misses one skips and says so (with CI=true it fails).
 wanted=(
