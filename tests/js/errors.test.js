@@ -186,6 +186,92 @@ for (const variant of variants) {
     refuses('x, disposed by y', 'DISPOSED', /x: this tensor has been disposed/, () => an.add(first, disposing));
   });
 
+  test(`${variant}: what a getter or a rate disposes or replaces is not used`, () => {
+    const row = new Float32Array(4).fill(1);
+    const whole = { data: row, shape: [1, 4] };
+    const wide = { data: new Float32Array(4000), shape: [1000, 4] };
+    /** @param {() => void} act @param {number[]} [shape] */
+    const acting = (act, shape = [1, 4]) => ({
+      get data() {
+        act();
+        return new Float32Array(shape.reduce((a, b) => a * b)).fill(2);
+      },
+      shape,
+    });
+    // After the end of one, others take its memory: they must keep their numbers.
+    const others = [];
+    /** @param {{ dispose(): void }} one */
+    const end = (one) => () => {
+      one.dispose();
+      for (let size = 1; size < 400; size++) others.push(an.tensor(new Float32Array(size).fill(7)));
+    };
+    const layers = { d_model: 4, d_ff: 8 };
+    /** @type {Record<string, [string, (module: Ffn) => unknown]>} */
+    const refused = {
+      'forward, x': ['DISPOSED', (module) => module.forward(acting(end(module)))],
+      'forward, mask': ['DISPOSED', (module) => module.forward(whole, { mask: acting(end(module), [1]) })],
+      'forward, options': [
+        'DISPOSED',
+        (module) =>
+          module.forward(whole, {
+            get seed() {
+              end(module)();
+              return 1;
+            },
+          }),
+      ],
+      'backward, dy': ['DISPOSED', (module) => module.backward(acting(end(module)))],
+      'backward, another forward': [
+        'NO_FORWARD',
+        (module) => module.backward(acting(() => void module.forward(wide, { train: true }))),
+      ],
+      'backward, another backward': [
+        'NO_FORWARD',
+        (module) => module.backward(acting(() => void module.backward(whole))),
+      ],
+      'backward, set': [
+        'NO_FORWARD',
+        (module) => module.backward(acting(() => void module.parameters.up_bias.set(new Float32Array(8)))),
+      ],
+      'probe, dy': ['DISPOSED', (module) => module.probe(whole, acting(end(module)))],
+      'probe, of a function': ['DISPOSED', (module) => module.probe(whole, () => acting(end(module)))],
+      loadState: ['DISPOSED', (module) => module.loadState({ ...module.state(), down_bias: acting(end(module), [4]) })],
+      set: ['DISPOSED', (module) => module.parameters.up_bias.set(acting(end(module), [8]))],
+      rate: [
+        'DISPOSED',
+        (module) => {
+          const optimizer = an.optimizer('adam', module, { rate: () => end(optimizer)() ?? 1 });
+          optimizer.step();
+        },
+      ],
+      'optimizer.loadState': [
+        'DISPOSED',
+        (module) => {
+          const optimizer = an.optimizer('adam', module);
+          optimizer.loadState({ ...optimizer.state(), 'v.down_bias': acting(end(optimizer), [4]) });
+        },
+      ],
+    };
+    for (const [what, [code, run]] of Object.entries(refused)) {
+      const module = an.ffn(layers);
+      module.forward(whole, { train: true });
+      module.zeroGrad();
+      assert.throws(() => run(module), failure(code), what);
+      for (const other of others.splice(0)) {
+        assert.ok(
+          other.data.every((value) => value === 7),
+          `${what}: another tensor's numbers`,
+        );
+        other.dispose();
+      }
+      module.dispose();
+    }
+    const target = an.zeros([4]);
+    const growing = acting(() => an.zeros([an.stats().memory / 4]).dispose(), [4]);
+    assert.deepEqual(target.set(growing).toArray(), new Float32Array(4).fill(2));
+    target.dispose();
+  });
+
   test(`${variant}: what is no size is refused, wherever a size is taken`, () => {
     const places = {
       zeros: (size) => an.zeros([2, size]),

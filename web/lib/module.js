@@ -361,6 +361,7 @@ export class Module {
       const input = frame.input('x', x);
       const run = this.#runOf(input.shape, seed);
       const mask = maskOf(frame, given.mask, run);
+      this.#alive(); // still: a getter of an argument may have disposed it
       const y = frame.output(run.output);
       const ends = /** @type {const} */ ([y.address, input.address]);
       if (!train) {
@@ -397,16 +398,21 @@ export class Module {
     this.#alive();
     const wanted = check.boolean('dx', check.options('options', options, ['dx']).dx ?? true);
     return Frame.run(this.#engine, (frame) => {
-      const run = this.#run;
-      if (!run || this.#refusal !== '') {
-        throw new AddnormError('NO_FORWARD', `backward: needs a forward with train: true; ${this.#refusal}`);
-      }
+      const run = this.#pending();
       const output = frame.input('dy', dy, run.output);
+      if (this.#pending() !== run) throw new AddnormError('NO_FORWARD', 'backward: reading dy made another forward');
       const dx = wanted ? frame.output(run.input) : null;
       this.#backward(run, dx?.address ?? 0, this.#gradients, output.address, 0);
       this.#refusal = USED;
       return dx ? frame.results(output, { dx }).dx : undefined;
     });
+  }
+
+  /** The forward that backward goes with. */
+  #pending() {
+    this.#alive();
+    if (this.#run && this.#refusal === '') return this.#run;
+    throw new AddnormError('NO_FORWARD', `backward: needs a forward with train: true; ${this.#refusal}`);
   }
 
   /**
@@ -436,8 +442,9 @@ export class Module {
       // Takes back what forward has made of the running statistics; backward does not read them.
       this.#eachBuffer((address, parameter) => this.#pack(address, parameter));
       const answer = typeof dy === 'function' ? dy(memory.floats(y.address, y.size).slice()) : dy;
+      const output = frame.input('dy', answer, run.output);
       this.#alive();
-      const sublayers = this.#measure(frame, run, frame.input('dy', answer, run.output).address, gradients);
+      const sublayers = this.#measure(frame, run, output.address, gradients);
       const { mean, std, rms, gradient, nonFinite } = /** @type {import('./types.js').ProbeStream} */ (sublayers.pop());
       const norms = this.#parameters
         .filter(({ learned }) => learned)

@@ -109,12 +109,13 @@ export class Tensor {
    * @returns {this}
    */
   set(data) {
-    const target = this.data;
+    this.#address('data');
     const source = numbersOf(data, 'data');
     if (!fits(this.#shape, source.data, source.shape)) {
       throw mismatch('data', shapeText(this.#shape), source.shape ?? [source.data.length]);
     }
-    target.set(source.data);
+    // A view made now: a getter of data may have grown the memory, or disposed this tensor.
+    this.data.set(source.data);
     this.#owner?.();
     return this;
   }
