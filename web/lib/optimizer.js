@@ -34,9 +34,10 @@ export const optimizers = list(3, (i) => {
 const checks = {
   rate: (what, value) => (typeof value === 'function' ? value : check.number(what, value, 0)),
   betas: (what, value) => {
-    const fits = Array.isArray(value) && value.length === 2 && value.every((beta) => beta >= 0 && beta < 1);
+    const betas = Array.isArray(value) ? [...value] : [];
+    const fits = betas.length === 2 && betas.every((beta) => Number.isFinite(beta) && beta >= 0 && beta < 1);
     if (!fits) throw check.invalid(what, value, 'two numbers, from 0 to below 1');
-    return [...value];
+    return betas;
   },
   eps: check.between(0),
   weightDecay: check.between(0),
@@ -134,6 +135,7 @@ export class Optimizer {
     this.#alive();
     const step = this.#steps + 1;
     const rates = new Map(this.#settings.map((settings) => [settings, rateOf(settings, step)]));
+    this.#alive(); // still: a rate may have disposed it
     const scale = this.#clip === Infinity ? 1 : scaleOf(normOf(this.#engine, this.#entries), this.#clip);
     const apply = (/** @type {Entry} */ entry, /** @type {number} */ flags) =>
       this.#apply(entry, flags, scale, rates.get(entry.settings) ?? 0, step);
@@ -214,6 +216,7 @@ export class Optimizer {
       const values = matchNames('state', state, [...stored.map(({ name }) => name), 'step']);
       const operands = stored.map(({ name, shape }) => frame.input(`state.${name}`, values[name], shape));
       const steps = check.word('state.step', frame.input('state.step', values.step, []).numbers[0]);
+      this.#alive(); // still: a getter of the state may have disposed it
       operands.forEach((operand, i) => void operand.copyTo(stored[i].address));
       this.#steps = steps;
     });
@@ -316,7 +319,7 @@ function learnedOf(engine, source) {
 function groupsOf(groups, known, learned, base) {
   if (!Array.isArray(groups)) throw check.invalid('groups', groups, 'an array');
   const names = learned.map(({ name }) => name);
-  return groups.map((group, i) => {
+  return Array.from(groups, (group, i) => {
     const what = `groups[${i}].`;
     const { match, ...own } = check.options(what.slice(0, -1), group, known, 'option', what);
     if (Array.isArray(match)) for (const name of match) check.name(`${what}match`, name, names, 'UNKNOWN_NAME');
