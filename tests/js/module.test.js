@@ -278,6 +278,19 @@ for (const variant of variants) {
     block.dispose();
   });
 
+  test(`${variant}: running statistics that an.norm updates in place are the next forward's`, async () => {
+    const an = await instance(variant);
+    const block = an.block({ ...small, norm: 'batch_norm' }, { seed: 4 });
+    const x = shaped(randoms(30, 1), [5, 6]);
+    const { norm_running_mean: runningMean, norm_running_var: runningVar } = block.buffers;
+    block.forward(x, { train: true });
+    an.norm('batch_norm', x, { runningMean, runningVar, training: true, momentum: 1 });
+    assert.throws(() => block.backward(x), failure('NO_FORWARD', /parameters have changed/));
+    const again = an.block({ ...small, norm: 'batch_norm' }, { weights: block.state() });
+    same(block.forward(x), again.forward(x));
+    for (const one of [block, again]) one.dispose();
+  });
+
   test(`${variant}: dropout follows the seed, in training only`, async () => {
     const an = await instance(variant);
     const p = 0.25;

@@ -2,7 +2,7 @@
 // One operation's operands: checked first, copied in when their address is asked for, freed at the end in any case.
 import { product } from './check.js';
 import { AddnormError, mismatch, shapeText } from './errors.js';
-import { addressOf, fits, isTensor, numbersOf, Tensor } from './tensor.js';
+import { addressOf, changed, fits, isTensor, numbersOf, Tensor } from './tensor.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 
@@ -69,6 +69,7 @@ export class Operand {
   /** Copies the numbers back to where they came from, after a kernel has updated them in place. */
   writeBack() {
     this.#source?.set(this.#frame.memory.floats(this.#address, this.size));
+    if (this.tensor) changed(this.tensor);
   }
 
   /**
