@@ -226,6 +226,13 @@ test('a damaged file is refused, and says where', () => {
   assert.deepEqual({ ...readSafetensors(fileOf(nested)).metadata }, { t: '{"t":', u: '\\' });
 });
 
+test('texts of many MB, and blanks, take none of the stack', () => {
+  const long = { plain: 'x'.repeat(2e7), escaped: '"\\'.repeat(4e6), short: '\\' };
+  assert.deepEqual({ ...readSafetensors(writeSafetensors({}, long)).metadata }, long);
+  const blanks = ' '.repeat(2e7);
+  assert.deepEqual({ ...readSafetensors(fileOf(`{"__metadata__"${blanks}:{"a":"b"${blanks}}}`)).metadata }, { a: 'b' });
+});
+
 test('arguments', () => {
   const file = fileOf('{}');
   for (const wrong of [undefined, null, 'x', 5, [], new Map()]) {
@@ -367,6 +374,24 @@ test('a module is written and read again', async () => {
   const again = an.block(JSON.parse(metadata.config), { weights: tensors });
   same(again.forward(x), block.forward(x));
   same(readSafetensors(writeSafetensors(block.parameters)).tensors.up.data, block.parameters.up.toArray());
+  // A getter may grow the memory, so that views of before are dead, or dispose a tensor.
+  const up = block.parameters.up;
+  const growing = {
+    a: up,
+    get b() {
+      return an.zeros([an.stats().memory / 4]);
+    },
+  };
+  same(readSafetensors(writeSafetensors(growing)).tensors.a.data, up.toArray());
+  const a = an.zeros([6]);
+  const disposing = {
+    a,
+    get b() {
+      a.dispose();
+      return an.zeros([6]);
+    },
+  };
+  assert.throws(() => writeSafetensors(disposing), failure('DISPOSED'));
   an.dispose();
 });
 

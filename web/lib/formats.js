@@ -2,7 +2,7 @@
 // The entry 'addnorm/formats': files of weights. It needs no module of WebAssembly.
 import * as check from './check.js';
 import { AddnormError, describe, isPlain } from './errors.js';
-import { numbersOf } from './tensor.js';
+import { isTensor, numbersOf } from './tensor.js';
 
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').TensorLike} TensorLike */
@@ -103,11 +103,12 @@ export function writeSafetensors(tensors, metadata) {
   const parts = names.map((name) => {
     const fault = faultOf(name);
     if (fault) throw new AddnormError('INVALID_ARGUMENT', `tensors: ${quote(name)} ${fault}`);
-    const { data, shape } = numbersOf(tensors[name], `tensors.${name}`);
+    const tensor = tensors[name];
+    const { data, shape } = numbersOf(tensor, `tensors.${name}`);
     const begin = size;
     size += data.length * 4;
     header.push([name, { dtype: 'F32', shape: shape ?? [data.length], data_offsets: [begin, size] }]);
-    return data;
+    return isTensor(tensor) ? tensor : data;
   });
   // Not by Object.fromEntries: there a name such as '1' would come before the others.
   const json = `{${header.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join()}}`;
@@ -119,7 +120,9 @@ export function writeSafetensors(tensors, metadata) {
   file.fill(0x20, 8 + text.length, start);
   file.set(text, 8);
   let at = start;
-  for (const data of parts) {
+  for (const [i, part] of parts.entries()) {
+    // Asked for anew: a getter of a later tensor may have grown the memory, or disposed this one.
+    const { data } = numbersOf(part, `tensors.${names[i]}`);
     file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
     at += data.byteLength;
   }
@@ -186,18 +189,41 @@ function readHeader(file) {
 function repeatedKey(json) {
   /** The keys so far of each object that is open; null for an array. @type {(Set<string> | null)[]} */
   const open = [];
-  for (const [token, text] of json.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")(?:\s*:)?/g)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '[') open.push(null);
-    else if (text === undefined) open.pop();
-    else if (token.endsWith(':')) {
+  const token = /[{}[\]"]/g;
+  const colon = /\s*:/y;
+  for (let at = token.exec(json); at; at = token.exec(json)) {
+    if (at[0] === '{') open.push(new Set());
+    else if (at[0] === '[') open.push(null);
+    else if (at[0] !== '"') open.pop();
+    else {
+      const end = endOfString(json, at.index);
+      token.lastIndex = end;
+      colon.lastIndex = end;
+      if (!colon.test(json)) continue;
       const keys = open.at(-1);
-      const key = JSON.parse(text);
+      const key = JSON.parse(json.slice(at.index, end));
       if (keys?.has(key)) return String(key);
       keys?.add(key);
     }
   }
   return null;
+}
+
+/**
+ * By hand: a pattern for a whole string takes the engine's stack where that has some MB.
+ * @param {string} json valid
+ * @param {number} begin of a string in it
+ * @returns {number} the place behind it
+ */
+function endOfString(json, begin) {
+  let end = begin;
+  let escapes = 1;
+  while (escapes % 2 === 1) {
+    end = json.indexOf('"', end + 1);
+    escapes = 0;
+    while (json[end - 1 - escapes] === '\\') escapes++;
+  }
+  return end + 1;
 }
 
 /**
