@@ -530,6 +530,81 @@ for (const variant of variants) {
     assert.deepEqual(inUse(an), before);
   });
 
+  test(`${variant}: probe's branch in every placement, and what a mask leaves out of a probe`, async () => {
+    const an = await instance(variant);
+    const base = { ...small, activation: 'silu', norm: 'layer_norm', depth: 4 };
+    const x = shaped(randoms(30, 1, 2, 0.5), [5, 6]);
+    const unnormed = { post: 'x', deepnorm: 'x', none: 'x', pre: 'normed', lns: 'scaled' };
+    for (const { name: placement } of an.placements) {
+      const block = an.block({ ...base, placement, alpha: 0.7, layer: 4 }, { seed: 2 });
+      const { up, up_bias, down, down_bias } = block.state();
+      const ffn = an.ffn({ ...small, activation: 'silu' }, { weights: { up, up_bias, down, down_bias } });
+      const normed = an.norm('layer_norm', x);
+      const given = {
+        x,
+        normed: shaped(normed, x.shape),
+        scaled: shaped(
+          normed.map((v) => v / 2),
+          x.shape,
+        ),
+      };
+      const y = block.forward(x, { train: true });
+      // The sum that post and deepnorm norm cannot be had from y: there the branch is the network itself.
+      const branch = unnormed[placement]
+        ? ffn.forward(given[unnormed[placement]])
+        : y.map((value, i) => value - x.data[i]);
+      close([block.probe(x, x).sublayers[0].branchRms], [rms(branch)], 1e-5, placement);
+      for (const one of [block, ffn]) one.dispose();
+    }
+    // Without mixing a probe under a mask is that of the other rows.
+    const wide = shaped(randoms(60, 3, 8), [2, 5, 6]);
+    const dy = randoms(60, 4);
+    const mask = Float32Array.of(1, 0, 1, 1, 0, 0, 1, 1, 0, 1);
+    const left = (values) =>
+      shaped(
+        values.filter((_, i) => mask[Math.floor(i / 6)] !== 0),
+        [6, 6],
+      );
+    const others = (values, wrong) => values.map((v, i) => (mask[Math.floor(i / 6)] === 0 ? wrong(v, i) : v));
+    for (const config of [
+      { ...base, activation: 'tanh', init: 'normal', init_std: 1 },
+      { ...base, activation: 'relu', norm: 'dyt', norm_alpha: 2, init: 'normal', init_std: 1 },
+      { ...base, activation: 'sigmoid', placement: 'deepnorm' },
+    ]) {
+      const stack = an.stack({ ...config, depth: 2 }, { seed: 1 });
+      const rows = shaped(
+        others(wide.data, (v) => 30 * v),
+        wide.shape,
+      );
+      const got = stack.probe(rows, dy, { mask });
+      const want = stack.probe(left(wide.data), left(dy));
+      for (const [i, { layer, sublayer, ...numbers }] of [...got.sublayers, got.stream].entries()) {
+        for (const [name, value] of Object.entries(numbers)) {
+          const wanted = [...want.sublayers, want.stream][i][name];
+          close([value], [wanted], 1e-6 * Math.max(1, Math.abs(wanted)), `${config.activation} ${i} ${name}`);
+        }
+      }
+      assert.ok(config.activation === 'sigmoid' || got.sublayers[0].saturated > 0.05);
+      stack.dispose();
+    }
+  });
+
+  test(`${variant}: a block drops what the stack drops in its layer`, async () => {
+    const an = await instance(variant);
+    const config = { ...small, depth: 3, mixing: 'mean', final_norm: false, dropout: 0.3, residual_dropout: 0.4 };
+    const { final_norm, ...layer } = config;
+    const x = shaped(randoms(60, 1), [2, 5, 6]);
+    const stack = an.stack(config, { seed: 9 });
+    let values = x.data;
+    for (let l = 1; l <= config.depth; l++) {
+      const block = an.block({ ...layer, layer: l }, { seed: 9 });
+      values = block.forward({ data: values, shape: x.shape }, { train: true, seed: 5 });
+      block.dispose();
+    }
+    same(stack.forward(x, { train: true, seed: 5 }), values);
+    stack.dispose();
+  });
+
   test(`${variant}: what a module refuses`, async () => {
     const an = await instance(variant);
     const before = inUse(an);
