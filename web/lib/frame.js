@@ -168,7 +168,7 @@ export class Frame {
    * As input, or null where there is none.
    * @param {string} what
    * @param {unknown} value
-   * @param {readonly number[]} wanted
+   * @param {readonly number[]} [wanted]
    */
   optional(what, value, wanted) {
     return value === undefined || value === null ? null : this.input(what, value, wanted);

@@ -2,7 +2,7 @@
 // Feed-forward networks, blocks and stacks: modules that pack their parameters once, run many times, and learn.
 import * as check from './check.js';
 import { Engine } from './engine.js';
-import { AddnormError, isPlain, quoted, shapeText, suggestion } from './errors.js';
+import { AddnormError, isPlain, mismatch, quoted, shapeText, suggestion } from './errors.js';
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
 import { numberOf, outsideDomain } from './ops.js';
@@ -26,6 +26,9 @@ import { release, Tensor } from './tensor.js';
  */
 export let firstNotFinite;
 
+/** The options of a forward pass, in training or not. @type {Record<string, check.Check>} */
+const passOptions = { seed: check.word, mask: null };
+
 const NONE_YET = 'there is none yet';
 const USED = 'backward has used the last one';
 const CHANGED = 'parameters have changed since the last one, by set(), touch(), loadState() or an optimizer';
@@ -42,6 +45,11 @@ class Kept {
   constructor(memory, what) {
     this.memory = memory;
     this.what = what;
+  }
+
+  /** As an argument of a kernel it is its address. */
+  valueOf() {
+    return this.address;
   }
 
   /** @param {number} bytes */
@@ -113,9 +121,9 @@ export class Module {
       this.#config = configure(engine, given, known, this.#fields);
       this.#parameters = this.#enumerate(fixed.layer === 0);
       this.#buffers = this.#parameters.filter((parameter) => !parameter.learned);
-      this.#packed = engine.memory.alloc(this.#size('an_module_packed_bytes'), 'the packed parameters');
+      this.#packed = this.#room('packed', 'the packed parameters');
       if (weights !== undefined) this.#adopt(weights, layout);
-      else for (const parameter of this.#parameters) this.#packInitial(parameter);
+      else this.#packInitial();
     } catch (error) {
       this.#free();
       throw error;
@@ -129,19 +137,21 @@ export class Module {
    */
   #enumerate(whole) {
     const { memory } = this.#engine;
+    /** @param {string} what @param {...number} args */
+    const ask = (what, ...args) => memory.call(`an_module_parameter_${what}`, this.#fields, ...args);
     return Frame.run(this.#engine, (frame) => {
       const sizes = frame.room(8, 'a shape');
-      return Array.from({ length: memory.call('an_module_parameter_count', this.#fields) }, (_, index) => {
-        const rank = memory.call('an_module_parameter_shape', this.#fields, index, sizes, sizes + 4);
-        const [rows, columns] = memory.words(sizes, 2);
+      return Array.from({ length: ask('count') }, (_, index) => {
+        const rank = ask('shape', index, sizes, sizes + 4);
+        const shape = Object.freeze([...memory.words(sizes, 2)].slice(2 - rank));
         const name = memory.text('an_module_parameter_name', this.#fields, index) ?? '';
-        const layer = whole ? memory.call('an_module_parameter_layer', this.#fields, index) : 0;
+        const layer = whole ? ask('layer', index) : 0;
         return {
           name: layer > 0 ? `layers.${layer - 1}.${name}` : name,
           index,
-          shape: Object.freeze(rank === 2 ? [rows, columns] : [columns]),
-          learned: memory.call('an_module_parameter_learned', this.#fields, index) !== 0,
-          offset: (memory.call('an_module_parameter_offset', this.#fields, index) >>> 0) * 4,
+          shape,
+          learned: ask('learned', index) !== 0,
+          offset: (ask('offset', index) >>> 0) * 4,
         };
       });
     });
@@ -159,13 +169,23 @@ export class Module {
   }
 
   /**
+   * Room for as many bytes as the module tells.
+   * @param {'packed' | 'packed_bwd' | 'values'} kind
+   * @param {string} what
+   */
+  #room(kind, what) {
+    return this.#engine.memory.alloc(this.#size(`an_module_${kind}_bytes`), what);
+  }
+
+  /**
    * Writes the values of a parameter that has no tensor yet: what the seed gives, or what forward has left in a buffer.
    * @param {number} address
    * @param {Parameter} parameter
+   * @param {boolean} [initial] whether a buffer has its initial values too
    */
-  #read(address, { name, index, learned }) {
-    if (learned) this.#engine.compute(name, 'an_module_parameter_init', address, this.#fields, index, this.#seed);
-    else this.#engine.compute(name, 'an_module_unpack', address, this.#fields, index, this.#packed);
+  #read(address, { name, index, learned }, initial = learned) {
+    const [kernel, from] = initial ? ['parameter_init', this.#seed] : ['unpack', this.#packed];
+    this.#engine.compute(name, `an_module_${kernel}`, address, this.#fields, index, from);
   }
 
   /**
@@ -176,14 +196,14 @@ export class Module {
     this.#engine.compute(name, 'an_module_pack', this.#packed, this.#packedBackward, this.#fields, index, address);
   }
 
-  /** @param {Parameter} parameter */
-  #packInitial(parameter) {
-    Frame.run(this.#engine, (frame) => {
-      const { address } = frame.output(parameter.shape, parameter.name);
-      const { name, index } = parameter;
-      this.#engine.compute(name, 'an_module_parameter_init', address, this.#fields, index, this.#seed);
-      this.#pack(address, parameter);
-    });
+  #packInitial() {
+    for (const parameter of this.#parameters) {
+      Frame.run(this.#engine, (frame) => {
+        const { address } = frame.output(parameter.shape, parameter.name);
+        this.#read(address, parameter, true);
+        this.#pack(address, parameter);
+      });
+    }
   }
 
   /**
@@ -234,7 +254,7 @@ export class Module {
    * @param {(address: number, parameter: Parameter, i: number) => void} fill
    */
   #makeTensors(fill) {
-    const base = this.#engine.memory.alloc(this.#size('an_module_values_bytes'), 'the parameters');
+    const base = this.#room('values', 'the parameters');
     try {
       this.#parameters.forEach((parameter, i) => void fill(base + parameter.offset, parameter, i));
     } catch (error) {
@@ -270,7 +290,7 @@ export class Module {
     this.#alive();
     if (!this.#gradientTensors) {
       const learned = this.#parameters.filter((parameter) => parameter.learned);
-      this.#gradients = this.#engine.memory.alloc(this.#size('an_module_values_bytes'), 'the gradients');
+      this.#gradients = this.#room('values', 'the gradients');
       this.#gradientTensors = this.#within(this.#gradients, learned, () => {});
       this.zeroGrad();
     }
@@ -281,10 +301,11 @@ export class Module {
   #prepare() {
     this.#materialise();
     this.#differentiate();
-    if (this.#packedBackward !== 0) return;
-    const bytes = this.#size('an_module_packed_bwd_bytes');
-    this.#packedBackward = this.#engine.memory.alloc(bytes, 'the parameters packed for backward');
-    for (const parameter of this.#parameters) this.#stale.add(parameter);
+    if (this.#packedBackward === 0) {
+      this.#packedBackward = this.#room('packed_bwd', 'the parameters packed for backward');
+      for (const parameter of this.#parameters) this.#stale.add(parameter);
+    }
+    this.#repack();
   }
 
   /** @param {Parameter} parameter whose values are others now */
@@ -354,23 +375,15 @@ export class Module {
    */
   forward(x, options) {
     this.#alive();
-    const given = check.options('options', options, ['train', 'seed', 'mask']);
-    const train = check.boolean('train', given.train ?? false);
-    const seed = check.word('seed', given.seed ?? 0);
+    const given = check.options('options', options, { ...passOptions, train: check.boolean });
     return Frame.run(this.#engine, (frame) => {
-      const input = frame.input('x', x);
-      const run = this.#runOf(input.shape, seed);
-      const mask = maskOf(frame, given.mask, run);
-      this.#alive(); // still: a getter of an argument may have disposed it
-      const y = frame.output(run.output);
-      const ends = /** @type {const} */ ([y.address, input.address]);
-      if (!train) {
+      const { input, run, mask, y, ends } = this.#begin(frame, x, given);
+      if (!given.train) {
         run.mask = mask?.address ?? 0;
         this.#repack();
         this.#forward(run, ...ends);
       } else {
         this.#prepare();
-        this.#repack();
         this.#work(1, run);
         this.#saved.reserve(this.#keptBytes(run));
         this.#run = null;
@@ -396,15 +409,15 @@ export class Module {
    */
   backward(dy, options) {
     this.#alive();
-    const wanted = check.boolean('dx', check.options('options', options, ['dx']).dx ?? true);
+    const wanted = check.options('options', options, { dx: check.boolean }).dx ?? true;
     return Frame.run(this.#engine, (frame) => {
       const run = this.#pending();
       const output = frame.input('dy', dy, run.output);
       if (this.#pending() !== run) throw new AddnormError('NO_FORWARD', 'backward: reading dy made another forward');
       const dx = wanted ? frame.output(run.input) : null;
-      this.#backward(run, dx?.address ?? 0, this.#gradients, output.address, 0);
+      this.#backward(run, dx, this.#gradients, output, 0);
       this.#refusal = USED;
-      return dx ? frame.results(output, { dx }).dx : undefined;
+      return frame.results(output, { dx }).dx;
     });
   }
 
@@ -425,26 +438,19 @@ export class Module {
    */
   probe(x, dy, options) {
     this.#alive();
-    const given = check.options('options', options, ['seed', 'mask']);
-    const seed = check.word('seed', given.seed ?? 0);
+    const given = check.options('options', options, passOptions);
     return Frame.run(this.#engine, (frame) => {
-      const { memory } = this.#engine;
-      const input = frame.input('x', x);
-      const run = this.#runOf(input.shape, seed);
-      const mask = maskOf(frame, given.mask, run);
-      const y = frame.output(run.output);
-      const ends = /** @type {const} */ ([y.address, input.address]);
+      const { run, mask, y, ends } = this.#begin(frame, x, given);
       this.#prepare();
-      this.#repack();
       this.#keep(run, frame.room(this.#keptBytes(run), 'what backward needs'), mask);
       const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
       this.#forward(run, ...ends);
       // Takes back what forward has made of the running statistics; backward does not read them.
       this.#eachBuffer((address, parameter) => this.#pack(address, parameter));
-      const answer = typeof dy === 'function' ? dy(memory.floats(y.address, y.size).slice()) : dy;
+      const answer = typeof dy === 'function' ? dy(y.numbers.slice()) : dy;
       const output = frame.input('dy', answer, run.output);
       this.#alive();
-      const sublayers = this.#measure(frame, run, output.address, gradients);
+      const sublayers = this.#measure(frame, run, output, gradients);
       const { mean, std, rms, gradient, nonFinite } = /** @type {import('./types.js').ProbeStream} */ (sublayers.pop());
       const norms = this.#parameters
         .filter(({ learned }) => learned)
@@ -460,22 +466,31 @@ export class Module {
   }
 
   /**
-   * @param {readonly number[]} shape x's
-   * @param {number} seed
-   * @returns {Run}
+   * What a forward pass begins with.
+   * @param {Frame} frame
+   * @param {unknown} x
+   * @param {Record<string, any>} options checked
    */
-  #runOf(shape, seed) {
+  #begin(frame, x, { seed = 0, mask: given }) {
     const { d_model, d_in, d_out, positions } = /** @type {any} */ (this.#config);
+    const input = frame.input('x', x);
+    const { shape } = input;
     const width = d_in || d_model;
-    if (shape.at(-1) !== width) {
-      throw new AddnormError('SHAPE_MISMATCH', `x: expected [..., ${width}], got ${shapeText(shape)}`);
-    }
+    if (shape.at(-1) !== width) throw mismatch('x', `[..., ${width}]`, shape);
     const length = shape.at(-2) ?? 1;
     if (positions > 0 && length > positions) {
       throw new AddnormError('SHAPE_MISMATCH', `x: a length of ${length}, where there are ${positions} positions`);
     }
-    const output = Object.freeze([...shape.slice(0, -1), d_out || d_model]);
-    return { batch: check.product(shape.slice(0, -2)), length, input: shape, output, seed, saved: 0, mask: 0 };
+    const batch = check.product(shape.slice(0, -2));
+    const mask = frame.optional('mask', given);
+    if (mask && mask.size !== batch * length) throw mismatch('mask', shapeText([batch, length]), mask.shape);
+    this.#alive(); // still: a getter of an argument may have disposed it
+    const y = frame.output([...shape.slice(0, -1), d_out || d_model]);
+    /** @type {Run} */
+    const run = { batch, length, input: shape, output: y.shape, seed, saved: 0, mask: 0 };
+    // Their memory first: where there is none, nothing that is kept has grown.
+    const ends = /** @type {const} */ ([y.address, input.address]);
+    return { input, run, mask, y, ends };
   }
 
   /**
@@ -518,23 +533,21 @@ export class Module {
   #forward(run, y, x) {
     const { seed, batch, length, mask, saved } = run;
     this.#work(Number(saved !== 0), run);
-    const { address, bytes } = this.#workspace;
-    const own = [this.#packed, saved, address, bytes, this.#fields];
+    const own = [this.#packed, saved, this.#workspace, this.#workspace.bytes, this.#fields];
     this.#engine.compute('forward', 'an_module_fwd', y, x, mask, ...own, seed, batch, length);
   }
 
   /**
    * @param {Run} run
-   * @param {number} dx
+   * @param {Operand | null} dx
    * @param {number} gradients
-   * @param {number} dy
+   * @param {Operand} dy
    * @param {number} probe
    */
   #backward(run, dx, gradients, dy, probe) {
     const { seed, batch, length, mask, saved } = run;
     this.#work(2, run);
-    const { address, bytes } = this.#workspace;
-    const own = [this.#packed, this.#packedBackward, saved, address, bytes, this.#fields];
+    const own = [this.#packed, this.#packedBackward, saved, this.#workspace, this.#workspace.bytes, this.#fields];
     this.#engine.compute('backward', 'an_module_bwd', dx, gradients, dy, mask, ...own, seed, batch, length, probe);
   }
 
@@ -542,7 +555,7 @@ export class Module {
    * Runs backward for what it tells of the sublayers; the last is the stream behind them.
    * @param {Frame} frame
    * @param {Run} run
-   * @param {number} dy
+   * @param {Operand} dy
    * @param {number} gradients that it may overwrite
    */
   #measure(frame, run, dy, gradients) {
@@ -552,7 +565,7 @@ export class Module {
     const probe = frame.room(count * columns * 8, 'the probe');
     memory.doubles(probe, count * columns).fill(0);
     memory.floats(gradients, this.#size('an_module_values_bytes') / 4).fill(0);
-    this.#backward(run, 0, gradients, dy, probe);
+    this.#backward(run, null, gradients, dy, probe);
     const names = Array.from({ length: columns }, (_, i) => camelCase(memory.text('an_probe_name', i) ?? ''));
     const values = memory.doubles(probe, count * columns);
     const { layer = 1, mixing = 'none' } = /** @type {any} */ (this.#config);
@@ -574,7 +587,7 @@ export class Module {
     try {
       return Frame.run(this.#engine, (frame) => {
         const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
-        const rows = this.#measure(frame, run, frame.filled(run.output, 0).address, gradients);
+        const rows = this.#measure(frame, run, frame.filled(run.output, 0), gradients);
         const first = rows.findIndex(({ nonFinite }) => nonFinite > 0);
         return first > 0 ? rows[first - 1].layer : first < 0 ? null : 0;
       });
@@ -804,18 +817,6 @@ function named(tensors, learned) {
 /** @param {number} rows */
 const maskBytes = (rows) => Math.ceil(rows / 4) * 16;
 
-/**
- * @param {Frame} frame
- * @param {unknown} value
- * @param {Run} run
- */
-function maskOf(frame, value, { batch, length }) {
-  if (value === undefined) return null;
-  const mask = frame.input('mask', value);
-  if (mask.size === batch * length) return mask;
-  throw new AddnormError('SHAPE_MISMATCH', `mask: expected [${batch}, ${length}], got ${shapeText(mask.shape)}`);
-}
-
 /** @param {string} name as C has it */
 function camelCase(name) {
   return name.replace('nonfinite', 'non_finite').replace(/_./g, (part) => part[1].toUpperCase());
@@ -826,15 +827,12 @@ function camelCase(name) {
  * @returns {{ seed: number, weights: unknown, layout: import('./types.js').Layout }}
  */
 function initOf(init) {
-  const given = check.options('init', init, ['seed', 'weights', 'layout']);
-  if (given.weights !== undefined && given.seed !== undefined) {
+  const table = { seed: check.word, weights: null, layout: ['out_in', 'in_out'] };
+  const { seed, weights, layout = 'out_in' } = check.options('init', init, table, 'option', 'init.');
+  if (weights !== undefined && seed !== undefined) {
     throw new AddnormError('INVALID_ARGUMENT', 'init: expected seed or weights, got both');
   }
-  return {
-    seed: check.word('init.seed', given.seed ?? 0),
-    weights: given.weights,
-    layout: check.name('init.layout', given.layout ?? 'out_in', ['out_in', 'in_out']),
-  };
+  return { seed: seed ?? 0, weights, layout };
 }
 
 /**

@@ -120,7 +120,7 @@ export interface Stats {
 
 export interface SelfTestReport {
   readonly variant: Variant | 'custom';
-  /** Per operation the largest error, and what is allowed. */
+  /** Per operation the error of its weighted sum, and what is allowed. */
   readonly checks: readonly { readonly name: string; readonly error: number; readonly tolerance: number }[];
 }
 
