@@ -2,6 +2,7 @@
 #include "activation.h"
 
 #include "map.h"
+#include "text.h"
 #include "vmath.h"
 
 #define AN_ACTIVATION_BODIES
@@ -11,36 +12,44 @@
 /* Any finite number; normal floats, which the bodies divide by: positive ones, or of both signs. */
 enum { AN_ANY, AN_POSITIVE, AN_NONZERO };
 
-typedef struct param {
-  const char *name;
-  double value;
-  int domain;
-} param;
-
 static const struct {
-  const char *name, *aliases;
-  size_t param_count;
-  param params[2];
-  const char *formula, *source;
+  double value[2];
+  unsigned char param_count, domain[2];
 } list[] = {
-#define AN_ACTIVATION(id, aliases, count, n0, v0, d0, n1, v1, d1, formula, source) \
-  {#id, aliases, count, {{n0, v0, d0}, {n1, v1, d1}}, formula, source},
+#define AN_ACTIVATION(id, aliases, count, n0, v0, d0, n1, v1, d1, formula, source) {{v0, v1}, count, {d0, d1}},
 #include "activation/list.def"
 #undef AN_ACTIVATION
 };
 
+static const char names[] =
+#define AN_ACTIVATION(id, ...) #id "\0"
+#include "activation/list.def"
+#undef AN_ACTIVATION
+    ;
+
+enum { ALIASES, PARAM_NAME, FORMULA = PARAM_NAME + 2, SOURCE, TEXTS };
+static const char *text(size_t activation, size_t which) {
+  static const char texts[] =
+#define AN_ACTIVATION(id, aliases, count, n0, v0, d0, n1, v1, d1, formula, source) \
+  aliases "\0" n0 "\0" n1 "\0" formula "\0" source "\0"
+#include "activation/list.def"
+#undef AN_ACTIVATION
+      ;
+  return activation < AN_ACTIVATION_COUNT ? text_at(texts, activation * TEXTS + which) : NULL;
+}
+
 size_t an_activation_count(void) { return AN_ACTIVATION_COUNT; }
-const char *an_activation_name(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].name : NULL; }
-const char *an_activation_aliases(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].aliases : NULL; }
+const char *an_activation_name(size_t a) { return a < AN_ACTIVATION_COUNT ? text_at(names, a) : NULL; }
+const char *an_activation_aliases(size_t a) { return text(a, ALIASES); }
 size_t an_activation_param_count(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].param_count : 0; }
 const char *an_activation_param_name(size_t a, size_t p) {
-  return p < an_activation_param_count(a) ? list[a].params[p].name : NULL;
+  return p < an_activation_param_count(a) ? text(a, PARAM_NAME + p) : NULL;
 }
 double an_activation_param_default(size_t a, size_t p) {
-  return p < an_activation_param_count(a) ? list[a].params[p].value : 0;
+  return p < an_activation_param_count(a) ? list[a].value[p] : 0;
 }
-const char *an_activation_formula(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].formula : NULL; }
-const char *an_activation_source(size_t a) { return a < AN_ACTIVATION_COUNT ? list[a].source : NULL; }
+const char *an_activation_formula(size_t a) { return text(a, FORMULA); }
+const char *an_activation_source(size_t a) { return text(a, SOURCE); }
 
 an_status activation_check(size_t activation, double p0, double p1) {
   if (activation >= AN_ACTIVATION_COUNT) return AN_UNKNOWN_OP;
@@ -48,7 +57,7 @@ an_status activation_check(size_t activation, double p0, double p1) {
   for (size_t i = 0; i < list[activation].param_count; i++) {
     /* Beyond float's range too: bodies round parameters to float. */
     if (!(p[i] >= -3.4e38 && p[i] <= 3.4e38)) return AN_INVALID_VALUE;
-    const int domain = list[activation].params[i].domain;
+    const int domain = list[activation].domain[i];
     if (domain == AN_POSITIVE && !(p[i] >= 0x1p-126)) return AN_INVALID_VALUE;
     if (domain == AN_NONZERO && !(p[i] >= 0x1p-126 || p[i] <= -0x1p-126)) return AN_INVALID_VALUE;
   }

@@ -5,6 +5,7 @@
 
 #include "activation.h"
 #include "norm.h"
+#include "text.h"
 
 enum {
   AN_TYPE_INT,
@@ -18,66 +19,75 @@ enum {
   AN_TYPE_MIXING
 };
 
-static const struct {
-  const char *name;
-  size_t count; /* of an enumeration's values; 0 for numbers */
-} types[] = {{"int", 0},
-             {"float", 0},
-             {"bool", 0},
-             {"activation", AN_ACTIVATION_COUNT},
-             {"norm", AN_NORM_COUNT},
-             {"placement", AN_PLACEMENT_COUNT},
-             {"affine", AN_AFFINE_COUNT},
-             {"init", AN_INIT_COUNT},
-             {"mixing", AN_MIXING_COUNT}};
+static const char type_names[] = "int\0float\0bool\0activation\0norm\0placement\0affine\0init\0mixing";
+/* Of an enumeration's values; 0 for numbers. */
+static const unsigned char type_counts[] = {
+    0, 0, 0, AN_ACTIVATION_COUNT, AN_NORM_COUNT, AN_PLACEMENT_COUNT, AN_AFFINE_COUNT, AN_INIT_COUNT, AN_MIXING_COUNT};
 
 #define AN_AUTO __builtin_nan("")
 
 static const struct {
-  const char *name;
-  int type;
   double value, min, max;
-  const char *group, *help;
+  const char *name; /* looked up often */
+  unsigned char type;
 } fields[] = {
-#define AN_FIELD(name, type, value, min, max, group, help) {#name, type, value, min, max, group, help},
+#define AN_FIELD(name, type, value, min, max, group, help) {value, min, max, #name, type},
 #include "config.def"
 #undef AN_FIELD
 };
 
-static const struct {
-  const char *name, *formula, *help;
-} placements[] = {
-#define AN_PLACEMENT(id, formula, help) {#id, formula, help},
+enum { FIELD_GROUP, FIELD_HELP, FIELD_TEXTS };
+static const char *field_text(size_t f, size_t which) {
+  static const char texts[] =
+#define AN_FIELD(name, type, value, min, max, group, help) group "\0" help "\0"
+#include "config.def"
+#undef AN_FIELD
+      ;
+  return f < AN_FIELD_COUNT ? text_at(texts, f * FIELD_TEXTS + which) : NULL;
+}
+
+static const char placement_names[] =
+#define AN_PLACEMENT(id, ...) #id "\0"
 #include "placement.def"
 #undef AN_PLACEMENT
-};
+    ;
 
-static const char *const affines[AN_AFFINE_COUNT] = {"none", "weight", "weight_bias"};
-static const char *const inits[AN_INIT_COUNT] = {"pytorch",         "xavier_uniform", "xavier_normal", "normal",
-                                                 "kaiming_uniform", "kaiming_normal", "gpt2",          "zero"};
-static const char *const mixings[AN_MIXING_COUNT] = {"none", "mean", "attention"};
+enum { PLACEMENT_FORMULA, PLACEMENT_HELP, PLACEMENT_TEXTS };
+static const char *placement_text(size_t p, size_t which) {
+  static const char texts[] =
+#define AN_PLACEMENT(id, formula, help) formula "\0" help "\0"
+#include "placement.def"
+#undef AN_PLACEMENT
+      ;
+  return p < AN_PLACEMENT_COUNT ? text_at(texts, p * PLACEMENT_TEXTS + which) : NULL;
+}
+
+static const char affines[] = "none\0weight\0weight_bias";
+static const char inits[] =
+    "pytorch\0xavier_uniform\0xavier_normal\0normal\0kaiming_uniform\0kaiming_normal\0gpt2\0zero";
+static const char mixings[] = "none\0mean\0attention";
 
 size_t an_field_count(void) { return AN_FIELD_COUNT; }
 const char *an_field_name(size_t f) { return f < AN_FIELD_COUNT ? fields[f].name : NULL; }
-const char *an_field_type(size_t f) { return f < AN_FIELD_COUNT ? types[fields[f].type].name : NULL; }
+const char *an_field_type(size_t f) { return f < AN_FIELD_COUNT ? text_at(type_names, fields[f].type) : NULL; }
 double an_field_default(size_t f) { return f < AN_FIELD_COUNT ? fields[f].value : 0; }
 double an_field_min(size_t f) { return f < AN_FIELD_COUNT ? fields[f].min : 0; }
 double an_field_max(size_t f) {
   if (f >= AN_FIELD_COUNT) return 0;
-  const size_t count = types[fields[f].type].count;
+  const int count = type_counts[fields[f].type];
   return count ? (double)(count - 1) : fields[f].max;
 }
-const char *an_field_group(size_t f) { return f < AN_FIELD_COUNT ? fields[f].group : NULL; }
-const char *an_field_help(size_t f) { return f < AN_FIELD_COUNT ? fields[f].help : NULL; }
+const char *an_field_group(size_t f) { return field_text(f, FIELD_GROUP); }
+const char *an_field_help(size_t f) { return field_text(f, FIELD_HELP); }
 
-const char *an_affine_name(size_t affine) { return affine < AN_AFFINE_COUNT ? affines[affine] : NULL; }
-const char *an_init_name(size_t init) { return init < AN_INIT_COUNT ? inits[init] : NULL; }
-const char *an_mixing_name(size_t mixing) { return mixing < AN_MIXING_COUNT ? mixings[mixing] : NULL; }
+const char *an_affine_name(size_t affine) { return affine < AN_AFFINE_COUNT ? text_at(affines, affine) : NULL; }
+const char *an_init_name(size_t init) { return init < AN_INIT_COUNT ? text_at(inits, init) : NULL; }
+const char *an_mixing_name(size_t mixing) { return mixing < AN_MIXING_COUNT ? text_at(mixings, mixing) : NULL; }
 
 size_t an_placement_count(void) { return AN_PLACEMENT_COUNT; }
-const char *an_placement_name(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].name : NULL; }
-const char *an_placement_formula(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].formula : NULL; }
-const char *an_placement_help(size_t p) { return p < AN_PLACEMENT_COUNT ? placements[p].help : NULL; }
+const char *an_placement_name(size_t p) { return p < AN_PLACEMENT_COUNT ? text_at(placement_names, p) : NULL; }
+const char *an_placement_formula(size_t p) { return placement_text(p, PLACEMENT_FORMULA); }
+const char *an_placement_help(size_t p) { return placement_text(p, PLACEMENT_HELP); }
 
 an_status an_config_default(double *config) {
   if (!config) return AN_NULL_POINTER;
@@ -90,7 +100,7 @@ static int is_auto(double value) { return value != value; }
 /* One field by itself: AUTO only where the default is AUTO; range; whole numbers; list lengths. */
 static an_status check_field(size_t f, double value) {
   if (is_auto(value)) return is_auto(fields[f].value) ? AN_OK : AN_INVALID_VALUE;
-  const int type = fields[f].type, is_index = types[type].count > 0;
+  const int type = fields[f].type, is_index = type_counts[type] > 0;
   if (!(value >= an_field_min(f) && value <= an_field_max(f))) return is_index ? AN_UNKNOWN_OP : AN_INVALID_VALUE;
   if (type != AN_TYPE_FLOAT && value != (double)(int32_t)value) return AN_INVALID_VALUE;
   return AN_OK;

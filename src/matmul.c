@@ -171,8 +171,7 @@ int matmul_overflows(size_t a, size_t b) {
 /* ---- Packing ---- */
 
 /* y (columns, rows; row stride ldy) = x (rows, columns; row stride ldx) transposed, by squares. */
-static __attribute__((noinline)) void transpose(float *y, size_t ldy, const float *x, size_t ldx, size_t rows,
-                                                size_t columns) {
+AN_ONE_COPY static void transpose(float *y, size_t ldy, const float *x, size_t ldx, size_t rows, size_t columns) {
   for (size_t i = 0, n; i < rows; i += n) {
     n = at_most(rows - i, AN_LANES);
     size_t j = 0;

@@ -18,27 +18,43 @@
 
 #include "map.h"
 #include "tensor.h"
+#include "text.h"
 #include "vmath.h"
 
+enum { KIND_row, KIND_batch, KIND_group, KIND_instance };
 static const struct {
-  const char *name, *aliases, *kind;
   double eps;
-  size_t affine;
-  const char *formula, *source;
+  unsigned char affine, kind;
 } list[] = {
-#define AN_NORM(id, aliases, kind, eps, affine, formula, source) {#id, aliases, #kind, eps, affine, formula, source},
+#define AN_NORM(id, aliases, kind, eps, affine, formula, source) {eps, affine, KIND_##kind},
 #include "norm/list.def"
 #undef AN_NORM
 };
 
+static const char names[] =
+#define AN_NORM(id, ...) #id "\0"
+#include "norm/list.def"
+#undef AN_NORM
+    ;
+
+enum { ALIASES, KIND, FORMULA, SOURCE, TEXTS };
+static const char *text(size_t norm, size_t which) {
+  static const char texts[] =
+#define AN_NORM(id, aliases, kind, eps, affine, formula, source) aliases "\0" #kind "\0" formula "\0" source "\0"
+#include "norm/list.def"
+#undef AN_NORM
+      ;
+  return norm < AN_NORM_COUNT ? text_at(texts, norm * TEXTS + which) : NULL;
+}
+
 size_t an_norm_count(void) { return AN_NORM_COUNT; }
-const char *an_norm_name(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].name : NULL; }
-const char *an_norm_aliases(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].aliases : NULL; }
-const char *an_norm_kind(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].kind : NULL; }
+const char *an_norm_name(size_t norm) { return norm < AN_NORM_COUNT ? text_at(names, norm) : NULL; }
+const char *an_norm_aliases(size_t norm) { return text(norm, ALIASES); }
+const char *an_norm_kind(size_t norm) { return text(norm, KIND); }
 double an_norm_default_eps(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].eps : 0; }
 size_t an_norm_default_affine(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].affine : 0; }
-const char *an_norm_formula(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].formula : NULL; }
-const char *an_norm_source(size_t norm) { return norm < AN_NORM_COUNT ? list[norm].source : NULL; }
+const char *an_norm_formula(size_t norm) { return text(norm, FORMULA); }
+const char *an_norm_source(size_t norm) { return text(norm, SOURCE); }
 
 /* ---- Loops ---- */
 
@@ -57,49 +73,50 @@ static const float ones[4] = {1, 1, 1, 1}, nothing[4] = {-0.0f, -0.0f, -0.0f, -0
 AN_INLINE weights each_weight(affine a) {
   return a.weight ? (weights){a.weight, SIZE_MAX, a.offset} : (weights){ones, 0, 0};
 }
+AN_INLINE weights each_bias(affine a) { return a.bias ? (weights){a.bias, SIZE_MAX, 0} : (weights){nothing, 0, 0}; }
 
-AN_INLINE vf load_lanes(const float *x, size_t n) { return n < AN_LANES ? vf_load_tail(x, n, 0.0f) : vf_load(x); }
-AN_INLINE void store_lanes(float *y, size_t n, vf v) {
-  if (n < AN_LANES)
-    vf_store_tail(y, n, v);
-  else
-    vf_store(y, v);
-}
-AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return load_lanes(w.w + (i & w.places), n); }
+AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return vf_load_some(w.w + (i & w.places), n, 0.0f); }
 
-/* An element before weight and bias; p: its constants. */
-typedef vf (*norm_op)(vf x, const vf *p);
+/* An element before weight and bias: x's constants are near, mean - near, factor. */
+AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
 
-enum { WEIGHT = 1, BIAS = 2, OFFSET = 4 };
-AN_INLINE vf affine_vector(vf v, weights w, weights b, size_t i, size_t n, int form) {
-  if (form == 0) return v;
-  vf weight = weight_lanes(w, i, n);
-  if (form & OFFSET) weight = vf_add(weight, vf_set(w.offset));
-  return form & BIAS ? vf_madd(v, weight, weight_lanes(b, i, n)) : vf_mul(v, weight);
-}
-AN_INLINE void map_affine_form(float *y, const float *x, size_t n, norm_op op, const vf *p, weights w, weights b,
-                               int form) {
-  size_t i = 0;
-  for (; i + AN_LANES <= n; i += AN_LANES)
-    vf_store(y + i, affine_vector(op(vf_load(x + i), p), w, b, i, AN_LANES, form));
-  if (i < n) vf_store_tail(y + i, n - i, affine_vector(op(load_lanes(x + i, n - i), p), w, b, i, n - i, form));
-}
-
-/* y[i] = op(x[i], p) * (weight[i] + offset) + bias[i]; y may equal x. What is common has a loop of its own. */
-AN_INLINE void map_affine(float *y, const float *x, size_t n, norm_op op, const vf *p, affine a) {
-  const int plain = a.offset == 0 && a.weight;
-  weights w = each_weight(a), b = {a.bias ? a.bias : nothing, a.bias ? SIZE_MAX : 0, 0};
-  if (!a.weight && !a.bias) {
-    map_affine_form(y, x, n, op, p, w, b, 0);
-  } else if (plain && a.bias) {
-    w.places = b.places = SIZE_MAX;
-    map_affine_form(y, x, n, op, p, w, b, WEIGHT | BIAS);
-  } else if (plain) {
-    w.places = SIZE_MAX;
-    map_affine_form(y, x, n, op, p, w, b, WEIGHT);
-  } else {
-    map_affine_form(y, x, n, op, p, w, b, WEIGHT | BIAS | OFFSET);
+/* y[i] = n (weight[i] + offset) + bias[i], n being the normalised x[i] and their number one of whole vectors. What is
+ * common has a loop of its own. */
+/* OFFSET: and whatever is not common; CHANNEL: one weight and bias for all; UNSHIFTED, a bit more: the mean is 0. */
+enum { PLAIN, WEIGHT, WEIGHT_BIAS, OFFSET, CHANNEL, UNSHIFTED = 8 };
+AN_INLINE void affine_form(float *y, const float *x, size_t n, const vf *p, weights w, weights b, int form) {
+  const vf offset = vf_set(w.offset), weight = vf_add(vf_load(w.w), offset), bias = vf_load(b.w);
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    vf v = form & UNSHIFTED ? vf_mul(vf_load(x + i), p[2]) : op_near(vf_load(x + i), p);
+    if ((form & ~UNSHIFTED) == WEIGHT) v = vf_mul(v, vf_load(w.w + i));
+    if (form == WEIGHT_BIAS) v = vf_madd(v, vf_load(w.w + i), vf_load(b.w + i));
+    if (form == OFFSET) v = vf_madd(v, vf_add(vf_load(w.w + (i & w.places)), offset), vf_load(b.w + (i & b.places)));
+    if (form == CHANNEL) v = vf_madd(v, weight, bias);
+    vf_store(y + i, v);
   }
+}
+static void affine_vectors(float *y, const float *x, size_t n, const vf *constants, weights w, weights b, int form) {
+  const vf p[] = {constants[0], constants[1], constants[2]};
+  switch (form) {
+    case PLAIN: affine_form(y, x, n, p, w, b, PLAIN); break;
+    case WEIGHT: affine_form(y, x, n, p, w, b, WEIGHT); break;
+    case WEIGHT_BIAS: affine_form(y, x, n, p, w, b, WEIGHT_BIAS); break;
+    case PLAIN | UNSHIFTED: affine_form(y, x, n, p, w, b, PLAIN | UNSHIFTED); break;
+    case WEIGHT | UNSHIFTED: affine_form(y, x, n, p, w, b, WEIGHT | UNSHIFTED); break;
+    case CHANNEL: affine_form(y, x, n, p, w, b, CHANNEL); break;
+    default: affine_form(y, x, n, p, w, b, OFFSET);
+  }
+}
+AN_ONE_COPY static void map_affine(float *y, const float *x, size_t n, const vf *p, weights w, weights b, int form) {
+  const size_t tail = n % AN_LANES, i = n - tail;
+  affine_vectors(y, x, i, p, w, b, form);
+  if (tail == 0) return;
+  float last[3][AN_LANES];
+  vf_store(last[0], vf_load_tail(x + i, tail, 0.0f));
+  vf_store(last[1], weight_lanes(w, i, tail));
+  vf_store(last[2], weight_lanes(b, i, tail));
+  affine_vectors(last[0], last[0], AN_LANES, p, (weights){last[1], 0, w.offset}, (weights){last[2], 0, 0}, form);
+  memcpy(y + i, last[0], tail * sizeof(float));
 }
 
 /* One element in double; weight and bias are applied to it in float, as in the vector loops. */
@@ -280,30 +297,22 @@ static normaliser row_normaliser(const float *x, size_t d, size_t norm, double e
   __builtin_unreachable();
 }
 
-AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
-AN_INLINE vf op_channel(vf x, const vf *p) { return vf_madd(op_near(x, p), p[3], p[4]); }
-AN_INLINE vf op_scale(vf x, const vf *p) { return vf_mul(x, p[0]); }
-
-static void write_near(float *y, const float *x, size_t n, const normaliser *s, affine a) {
-  const vf p[] = {vf_set(s->m.near), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor)};
-  map_affine(y, x, n, op_near, p, a);
-}
-static void write_scaled(float *y, const float *x, size_t n, double factor, affine a) {
-  const vf p[] = {vf_set((float)factor)};
-  map_affine(y, x, n, op_scale, p, a);
+static void write_near(float *y, const float *x, size_t n, moments m, double factor, affine a) {
+  const vf p[] = {vf_set(m.near + 0.0f), vf_set((float)(m.mean - m.near)), vf_set((float)factor)};
+  const int form = a.offset != 0 || (a.bias && !a.weight) ? OFFSET : a.bias ? WEIGHT_BIAS : a.weight ? WEIGHT : PLAIN;
+  const int unshifted = m.mean == 0 && m.near == 0 && form < WEIGHT_BIAS ? UNSHIFTED : 0;
+  map_affine(y, x, n, p, each_weight(a), each_bias(a), form | unshifted);
 }
 
 /* y of n elements by one normaliser, with a weight and a bias each. y may equal x. */
 static void normalise(float *y, const float *x, size_t n, const normaliser *s, affine a) {
   if (s->kind == TANH) { /* weight and bias in a second pass over the row, which is in cache: one copy of the op */
     map(y, x, n, op_dyt, s->factor, 0);
-    if (a.weight || a.bias) write_scaled(y, y, n, 1.0, a);
+    if (a.weight || a.bias) write_near(y, y, n, (moments){0}, 1.0, a);
   } else if (s->m.exact) {
     for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, i);
-  } else if (s->m.mean == 0 && s->m.near == 0) {
-    write_scaled(y, x, n, s->factor, a); /* the same bits in fewer steps */
   } else {
-    write_near(y, x, n, s, a);
+    write_near(y, x, n, s->m, s->factor, a);
   }
 }
 
@@ -369,7 +378,6 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
  * more numbers of each, and what needs most has frames of its own. A chain is shorter than in a row, where sixteen of
  * them share the rounding. */
 enum { STRIP = 512, GRADIENT_STRIP = 256, COLUMN_CHAIN = 8 };
-#define OWN_FRAME __attribute__((noinline))
 
 /* A strip's constants: those of p[i] of the ops stand at k + i * width. */
 AN_INLINE void set_column(float *k, size_t width, const normaliser *s) {
@@ -386,12 +394,12 @@ static size_t count_of(const float *mask, size_t n) {
 /* centred_moments of `width` <= STRIP columns of x (rows, stride), of whose rows `count` > 0 count. */
 AN_INLINE void add_column(float *sum, float *squares, const float *x, const float *near, size_t lanes) {
   vf s = vf_load(sum), q = vf_load(squares);
-  add_near(&s, &q, load_lanes(x, lanes), vf_load(near));
+  add_near(&s, &q, vf_load_some(x, lanes, 0.0f), vf_load(near));
   vf_store(sum, s);
   vf_store(squares, q);
 }
-static OWN_FRAME void column_moments(normaliser *s, const float *x, const float *mask, size_t rows, size_t stride,
-                                     size_t count, size_t width, double eps) {
+static AN_ONE_COPY void column_moments(normaliser *s, const float *x, const float *mask, size_t rows, size_t stride,
+                                       size_t count, size_t width, double eps) {
   size_t first_rows = 16; /* a power of two: the mean of equal elements is exact */
   while (first_rows > count) first_rows /= 2;
   float near[STRIP] = {0};
@@ -426,10 +434,10 @@ static OWN_FRAME void column_moments(normaliser *s, const float *x, const float 
 AN_INLINE void write_column(float *y, const float *x, const float *k, size_t lanes) {
   const vf p[] = {vf_load(k), vf_load(k + STRIP), vf_load(k + 2 * STRIP), vf_load(k + 3 * STRIP),
                   vf_load(k + 4 * STRIP)};
-  store_lanes(y, lanes, op_channel(load_lanes(x, lanes), p));
+  vf_store_some(y, lanes, vf_madd(op_near(vf_load_some(x, lanes, 0.0f), p), p[3], p[4]));
 }
-static OWN_FRAME void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width,
-                                    const normaliser *s, affine a) {
+static AN_ONE_COPY void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width,
+                                      const normaliser *s, affine a) {
   float k[5][STRIP] = {{0}};
   size_t exact[STRIP], exact_count = 0;
   for (size_t c = 0; c < width; c++) {
@@ -450,13 +458,14 @@ static OWN_FRAME void write_columns(float *y, const float *x, size_t rows, size_
 
 /* n elements of one channel. */
 static void write_channel(float *y, const float *x, size_t n, const normaliser *s, affine a, size_t channel) {
-  const float weight = a.weight ? a.weight[channel] + a.offset : 1.0f, bias = a.bias ? a.bias[channel] : 0.0f;
-  const vf p[] = {vf_set(s->m.near), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor), vf_set(weight),
-                  vf_set(bias)};
+  float weight[AN_LANES], bias[AN_LANES];
+  vf_store(weight, vf_set(a.weight ? a.weight[channel] : 1.0f));
+  vf_store(bias, vf_set(a.bias ? a.bias[channel] : 0.0f));
+  const vf p[] = {vf_set(s->m.near), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor)};
   if (s->m.exact)
     for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, channel);
   else
-    map_affine_form(y, x, n, op_channel, p, (weights){NULL, 0, 0}, (weights){NULL, 0, 0}, 0);
+    map_affine(y, x, n, p, (weights){weight, 0, a.weight ? a.offset : 0}, (weights){bias, 0, 0}, CHANNEL);
 }
 
 /* 0 where there is padding. */
@@ -604,7 +613,7 @@ typedef struct gradient_input {
 } gradient_input;
 AN_INLINE gradient_input load_gradient(const float *x, const float *dy, weights w, size_t i, size_t left, vf near) {
   return (gradient_input){left < AN_LANES ? vf_load_tail(x + i, left, vf_first(near)) : vf_load(x + i),
-                          load_lanes(dy + i, left), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
+                          vf_load_some(dy + i, left, 0.0f), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
 }
 
 /* Two chains of CHAIN vectors side by side, as `reduce` has four. */
@@ -703,7 +712,7 @@ static double dyt_gradient(float *dx, const float *x, const float *dy, size_t n,
     const vf t = vf_mul(in.dy, slope_dyt(in.x, a)), bounded = vf_min(vf_max(in.x, vf_neg(largest)), largest);
     low = vd_add(low, vd_mul(vd_mul(vd_low(t), vd_low(in.w)), vd_low(bounded)));
     high = vd_add(high, vd_mul(vd_mul(vd_high(t), vd_high(in.w)), vd_high(bounded)));
-    store_lanes(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
+    vf_store_some(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
   }
   return vd_sum(vd_add(low, high));
 }
@@ -729,7 +738,7 @@ static void write_gradient(float *dx, const float *added, double *dalpha, const 
 }
 
 AN_INLINE void add_product(float *sum, const float *dy, const float *n, size_t lanes) {
-  vf_store(sum, vf_madd(load_lanes(dy, lanes), load_lanes(n, lanes), vf_load(sum)));
+  vf_store(sum, vf_madd(vf_load_some(dy, lanes, 0.0f), vf_load_some(n, lanes, 0.0f), vf_load(sum)));
 }
 /* dweight (d) += the columns of dy n, x and dy being (rows, d; row stride ld) and s[r * step] what normalises row r. */
 static void weight_gradient(float *dweight, const float *x, const float *dy, size_t ld, size_t rows, size_t d,
@@ -826,7 +835,7 @@ AN_INLINE void add_column_gradient(float *terms, const float *x, const float *dy
   enum { W = GRADIENT_STRIP };
   const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W)};
   gradient_terms sum = {vf_load(terms + G * W), vf_load(terms + GN * W), vf_load(terms + SIZE * W)};
-  add_gradient_terms(&sum, load_lanes(x, lanes), load_lanes(dy, lanes), vf_set(1.0f), p);
+  add_gradient_terms(&sum, vf_load_some(x, lanes, 0.0f), vf_load_some(dy, lanes, 0.0f), vf_set(1.0f), p);
   vf_store(terms + G * W, sum.g), vf_store(terms + GN * W, sum.gn), vf_store(terms + SIZE * W, sum.size);
 }
 static void column_sums(double (*sum)[GRADIENT_STRIP], const strip *p, const float *dy, const float *k) {
@@ -851,11 +860,11 @@ AN_INLINE void write_column_gradient(float *dx, const float *x, const float *dy,
   enum { W = GRADIENT_STRIP };
   const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W), vf_load(k + 3 * W), vf_load(k + 4 * W)};
   const vf w = vf_load(k + 5 * W);
-  store_lanes(dx, lanes, gradient_vector(load_lanes(x, lanes), load_lanes(dy, lanes), w, p));
+  vf_store_some(dx, lanes, gradient_vector(vf_load_some(x, lanes, 0.0f), vf_load_some(dy, lanes, 0.0f), w, p));
 }
 /* A strip of columns, inner being 1; dy and dx point at its first element. */
-static OWN_FRAME void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy,
-                                       affine a, const normaliser *s) {
+static AN_ONE_COPY void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy,
+                                         affine a, const normaliser *s) {
   float k[6][GRADIENT_STRIP] = {{0}};
   double sum[SUMS][GRADIENT_STRIP] = {{0}};
   shares taken[GRADIENT_STRIP];
@@ -964,7 +973,7 @@ static int size_fits(size_t a, size_t b, size_t c, size_t d) {
 }
 
 static an_status check_rows(size_t norm, double alpha, double eps, double weight_offset, size_t rows, size_t d) {
-  if (norm >= AN_NORM_COUNT || list[norm].kind[0] != 'r') return AN_UNKNOWN_OP;
+  if (norm >= AN_NORM_COUNT || list[norm].kind != KIND_row) return AN_UNKNOWN_OP;
   const an_status status = norm_check(eps, weight_offset);
   if (status) return status;
   if (!(alpha >= -3.4e38 && alpha <= 3.4e38)) return AN_INVALID_VALUE;

@@ -5,12 +5,13 @@
 
 #include "matmul.h"
 #include "norm.h"
+#include "text.h"
 
-static const char *const names[PARAMETER_COUNT] = {
-#define X(id) #id,
+static const char names[] =
+#define X(id) #id "\0"
     LAYER_PARAMETERS(X) STACK_PARAMETERS(X)
 #undef X
-};
+    ;
 
 static void shape(plan *p, int parameter, size_t rows, size_t cols) {
   p->rows[parameter] = rows;
@@ -166,7 +167,7 @@ size_t an_module_parameter_count(const double *config) {
 const char *an_module_parameter_name(const double *config, size_t parameter) {
   plan p;
   entry e;
-  return find(&p, &e, config, parameter) ? NULL : names[e.id];
+  return find(&p, &e, config, parameter) ? NULL : text_at(names, (size_t)e.id);
 }
 
 size_t an_module_parameter_layer(const double *config, size_t parameter) {

@@ -28,6 +28,8 @@
 #endif
 
 #define AN_INLINE static inline __attribute__((always_inline, unused))
+/* Not copied into what calls it: the module stays small. */
+#define AN_ONE_COPY __attribute__((noinline))
 
 #if !defined(AN_SCALAR)
 
@@ -259,6 +261,17 @@ AN_INLINE void vf_store_tail(float *p, size_t n, vf a) {
   float t[AN_LANES];
   vf_store(t, a);
   memcpy(p, t, n * sizeof(float));
+}
+
+/* A vector of which n elements are there, or more. */
+AN_INLINE vf vf_load_some(const float *p, size_t n, float fill) {
+  return n < AN_LANES ? vf_load_tail(p, n, fill) : vf_load(p);
+}
+AN_INLINE void vf_store_some(float *p, size_t n, vf a) {
+  if (n < AN_LANES)
+    vf_store_tail(p, n, a);
+  else
+    vf_store(p, a);
 }
 
 #endif

@@ -38,109 +38,126 @@ AN_INLINE vf log_softmax(vf x, vf max, vf log_sum) {
   return vf_add(vf_sub(hi, log_sum), keep(error, vf_eq(error, error)));
 }
 
-/* Terms of a log-softmax's sum: the largest elements are counted, e^(x - max) of the others is added. */
-AN_INLINE void add_terms(vf *others, vf *largest, vf x, vf max) {
-  const vi is_largest = vf_eq(vf_sub(x, max), vf_set(0.0f)); /* not x == max: infinity must become NaN */
-  *others = vf_add(*others, keep(exp_minus_max(x, max), vi_not(is_largest)));
-  *largest = vf_add(*largest, keep(vf_set(1.0f), is_largest));
+/* ---- Pieces ----
+ *
+ * A row, or AN_LANES neighbouring columns at a time, goes through the loops in pieces of whole vectors that are in
+ * cache.
+ */
+enum { PIECE = 64 * AN_LANES };
+
+/* n elements of a row (lanes 0), or of each of `lanes` neighbouring columns, `stride` apart. */
+typedef struct strip {
+  size_t n, stride, lanes;
+} strip;
+/* Elements of the strip that make a piece, at most. */
+AN_INLINE size_t piece_length(strip s) { return s.lanes ? PIECE / AN_LANES : PIECE; }
+
+/* Whether n elements need no copy to be a piece. */
+AN_INLINE int is_piece(size_t n, strip s) { return s.lanes == 0 && n % AN_LANES == 0; }
+/* n elements from x on as a piece, *size floats, in `piece` if they need a copy; a row's last vector is filled up with
+ * `fill`. */
+static const float *gather(float *piece, size_t *size, const float *x, size_t n, strip s, float fill) {
+  *size = s.lanes ? n * AN_LANES : n;
+  if (is_piece(n, s)) return x;
+  for (size_t i = 0; i < n && s.lanes; i++)
+    vf_store(piece + i * AN_LANES, vf_load_some(x + i * s.stride, s.lanes, 0.0f));
+  if (s.lanes) return piece;
+  memcpy(piece, x, n * sizeof(float));
+  while (*size % AN_LANES != 0) piece[(*size)++] = fill;
+  return piece;
+}
+/* And back to where they belong. */
+static void scatter(float *y, const float *piece, size_t n, strip s) {
+  if (is_piece(n, s)) return;
+  if (s.lanes == 0) memcpy(y, piece, n * sizeof(float));
+  for (size_t i = 0; i < n && s.lanes; i++) vf_store_some(y + i * s.stride, s.lanes, vf_load(piece + i * AN_LANES));
 }
 
-/* ---- Rows ---- */
-
-AN_INLINE vf op_exp(vf x, double max, double unused) {
-  (void)unused;
-  return exp_minus_max(x, vf_set((float)max));
-}
-AN_INLINE vf op_divide(vf x, double by, double unused) {
-  (void)unused;
-  return vf_div(x, vf_set((float)by));
-}
-AN_INLINE vf op_log_softmax(vf x, double max, double log_sum) {
-  return log_softmax(x, vf_set((float)max), vf_set((float)log_sum));
-}
-AN_INLINE void add_element(vf *sum, vf *unused, vf x, vf unused2) {
-  (void)unused, (void)unused2;
-  *sum = vf_add(*sum, x);
-}
-AN_INLINE void count_nan(vf *count, vf *unused, vf x, vf unused2) {
-  (void)unused, (void)unused2;
-  *count = vf_add(*count, keep(vf_set(1.0f), vf_ne(x, x)));
-}
-
-static void softmax_row(float *y, const float *x, size_t n, int flags) {
-  const float max = reduce_max(x, n);
-  double sum = 0, largest = 0;
-  if ((flags & AN_SOFTMAX_MASKED_ZERO) && max == -__builtin_inff()) {
-    double nans = 0;
-    reduce(&nans, &largest, x, n, 1, count_nan, 0.0f, 0.0f);
-    if (nans == 0) {
-      for (size_t i = 0; i < n; i++) y[i] = flags & AN_SOFTMAX_LOG ? max : 0.0f;
-      return;
-    }
-  }
-  if (flags & AN_SOFTMAX_LOG) {
-    reduce(&sum, &largest, x, n, 1, add_terms, max, -__builtin_inff());
-    map(y, x, n, op_log_softmax, max, vf_first(vm_log1p(vf_set((float)(sum + (largest - 1))))));
-  } else {
-    map(y, x, n, op_exp, max, 0);
-    reduce(&sum, &largest, y, n, 1, add_element, 0.0f, 0.0f);
-    map(y, y, n, op_divide, sum, 0);
-  }
-}
-
-/* ---- Columns ---- */
-
-AN_INLINE vf load_lanes(const float *x, size_t lanes) {
-  return lanes == AN_LANES ? vf_load(x) : vf_load_tail(x, lanes, 0.0f);
-}
-AN_INLINE void store_lanes(float *y, size_t lanes, vf v) {
-  if (lanes == AN_LANES)
-    vf_store(y, v);
-  else
-    vf_store_tail(y, lanes, v);
-}
-
-/* `lanes` neighbouring columns, a lane each, of n elements `stride` apart. */
-static void softmax_columns(float *y, const float *x, size_t n, size_t stride, size_t lanes, int flags) {
+/* The lanes' maxima: NaNs are passed over. masked: there is nothing but -infinity. */
+static vf maximum(const float *x, strip s, vi *masked) {
   const vf lowest = vf_set(-__builtin_inff());
   vf max = lowest;
   vi nan = vi_set(0);
-  for (size_t i = 0; i < n; i++) {
-    const vf v = load_lanes(x + i * stride, lanes);
+  if (s.lanes == 0) {
+    max = vf_set(reduce_max(x, s.n));
+    for (size_t i = 0; vf_first(max) == vf_first(lowest) && i < s.n; i++) nan = vi_or(nan, vi_set(-(x[i] != x[i])));
+  }
+  for (size_t i = 0; i < s.n && s.lanes; i++) {
+    const vf v = vf_load_some(x + i * s.stride, s.lanes, 0.0f);
     max = vf_max(max, v);
     nan = vi_or(nan, vf_ne(v, v));
   }
-  const vi masked = flags & AN_SOFTMAX_MASKED_ZERO ? vi_and(vf_eq(max, lowest), vi_not(nan)) : vi_set(0);
+  *masked = vi_and(vf_eq(max, lowest), vi_not(nan));
+  return max;
+}
 
-  /* In double: a lane has one chain, as long as the column. One of the largest is the 1 of log1p. */
-  vd low = vd_set(0.0), high = low, largest_low = vd_set(-1.0), largest_high = largest_low;
-  for (size_t i = 0; i < n; i++) {
-    const vf v = load_lanes(x + i * stride, lanes);
-    vf sum = vf_set(0.0f), largest = sum;
-    if (flags & AN_SOFTMAX_LOG) {
-      add_terms(&sum, &largest, v, max);
-      largest_low = vd_add(largest_low, vd_low(largest));
-      largest_high = vd_add(largest_high, vd_high(largest));
+/* y[i] = e^(x[i] - max), n being a multiple of AN_LANES. With nothing else to keep in registers. */
+AN_ONE_COPY static void exponentials(float *y, const float *x, size_t n, vf max) {
+  for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, exp_minus_max(vf_load(x + i), max));
+}
+
+static void softmax(float *y, const float *x, strip s, int flags) {
+  const int row = s.lanes == 0, logged = flags & AN_SOFTMAX_LOG;
+  const vf lowest = vf_set(-__builtin_inff()), zero = vf_set(0.0f);
+  float piece[PIECE], powers[PIECE];
+  vi nothing_there;
+  const vf max = maximum(x, s, &nothing_there);
+  const vi masked = flags & AN_SOFTMAX_MASKED_ZERO ? nothing_there : vi_set(0);
+
+  /* For a log-softmax the largest are counted, and the sum is that of the others. */
+  vd low = vd_set(0.0), high = low, largest_low = low, largest_high = low;
+  for (size_t at = 0, n; at < s.n; at += n) {
+    n = s.n - at < piece_length(s) ? s.n - at : piece_length(s);
+    size_t size;
+    float *const to = y + at * s.stride, *const e = is_piece(n, s) && !logged ? to : powers;
+    const float *const in = gather(piece, &size, x + at * s.stride, n, s, vf_first(lowest));
+    exponentials(e, in, size, max);
+    if (logged) {
+      vf largest = zero;
+      for (size_t i = 0; i < size; i += AN_LANES) {
+        const vi is_largest = vf_eq(vf_sub(vf_load(in + i), max), zero); /* not x == max: infinity must become NaN */
+        vf_store(e + i, keep(vf_load(e + i), vi_not(is_largest)));
+        largest = vf_add(largest, keep(vf_set(1.0f), is_largest));
+      }
+      largest_low = vd_add(largest_low, vd_low(largest)), largest_high = vd_add(largest_high, vd_high(largest));
     } else {
-      sum = exp_minus_max(v, max);
-      store_lanes(y + i * stride, lanes, sum);
+      scatter(to, e, n, s);
     }
-    low = vd_add(low, vd_low(sum));
-    high = vd_add(high, vd_high(sum));
-  }
 
-  if (flags & AN_SOFTMAX_LOG) {
-    const vf log_sum = vm_log1p(vf_from_vd(vd_add(largest_low, low), vd_add(largest_high, high)));
-    for (size_t i = 0; i < n; i++) {
-      const vf v = log_softmax(load_lanes(x + i * stride, lanes), max, log_sum);
-      store_lanes(y + i * stride, lanes, vf_select(masked, lowest, v));
+    /* Of a row four vectors are added in float, of the last few all; sums of those, and columns, in double. */
+    for (size_t i = 0; i < size;) {
+      vf sum = zero;
+      if (row && i + 4 * AN_LANES <= n) {
+        const vf front = vf_add(vf_load(e + i), vf_load(e + i + AN_LANES));
+        sum = vf_add(front, vf_add(vf_load(e + i + 2 * AN_LANES), vf_load(e + i + 3 * AN_LANES)));
+        i += 4 * AN_LANES;
+      } else {
+        do sum = vf_add(sum, vf_load(e + i)), i += AN_LANES;
+        while (row && i < size);
+      }
+      low = vd_add(low, row ? vd_add(vd_low(sum), vd_high(sum)) : vd_low(sum));
+      high = vd_add(high, row ? vd_set(0.0) : vd_high(sum));
     }
-  } else {
-    const vf sum = vf_from_vd(low, high);
-    for (size_t i = 0; i < n; i++) {
-      const vf v = vf_div(load_lanes(y + i * stride, lanes), sum);
-      store_lanes(y + i * stride, lanes, keep(v, vi_not(masked)));
+  }
+  if (row) {
+    low = high = vd_set(vd_sum(low));
+    largest_low = largest_high = vd_set(vd_sum(vd_add(largest_low, largest_high)));
+  }
+  /* One of the largest is the 1 of log1p. */
+  const vd one = vd_set(1.0), others_low = vd_sub(largest_low, one), others_high = vd_sub(largest_high, one);
+  const vf by =
+      logged ? vm_log1p(vf_from_vd(vd_add(low, others_low), vd_add(high, others_high))) : vf_from_vd(low, high);
+  const vf nothing = logged ? lowest : zero;
+  for (size_t at = 0, n; at < s.n; at += n) {
+    n = s.n - at < piece_length(s) ? s.n - at : piece_length(s);
+    size_t size;
+    float *const to = y + at * s.stride, *const out = is_piece(n, s) ? to : piece;
+    const float *const in = gather(piece, &size, (logged ? x : y) + at * s.stride, n, s, 0.0f);
+    for (size_t i = 0; i < size; i += AN_LANES) {
+      const vf v = vf_load(in + i), result = logged ? log_softmax(v, max, by) : vf_div(v, by);
+      vf_store(out + i, vf_select(masked, nothing, result));
     }
+    scatter(to, out, n, s);
   }
 }
 
@@ -163,13 +180,13 @@ static void softmax_gradient(float *dx, const float *y, const float *dy, size_t 
   for (int writing = 0; writing < 2; writing++) {
     for (size_t i = 0; i < n; i += step) {
       const size_t at = i * stride, count = !row ? lanes : n - i < AN_LANES ? n - i : AN_LANES;
-      const vf p = count < AN_LANES ? vf_load_tail(y + at, count, nothing) : vf_load(y + at);
-      const vf g = load_lanes(dy + at, count);
+      const vf p = vf_load_some(y + at, count, nothing);
+      const vf g = vf_load_some(dy + at, count, 0.0f);
       if (writing) {
         const vf e = logged ? vm_exp(p) : p;
         const vd front = gradient(vd_low(e), vd_low(g), low, logged);
         const vd back = gradient(vd_high(e), vd_high(g), high, logged);
-        store_lanes(dx + at, count, keep(vf_from_vd(front, back), some));
+        vf_store_some(dx + at, count, keep(vf_from_vd(front, back), some));
         continue;
       }
       some = vi_or(some, vf_ne(p, vf_set(nothing)));
@@ -199,15 +216,11 @@ an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n, size_
   const an_status status = check_softmax(outer, n, inner, flags);
   if (status || outer == 0 || inner == 0) return status;
   if (!y || !x) return AN_NULL_POINTER;
-  for (size_t o = 0; o < outer; o++) {
-    const size_t at = o * n * inner;
-    if (inner == 1) {
-      softmax_row(y + at, x + at, n, flags);
-      continue;
+  for (size_t o = 0; o < outer; o++)
+    for (size_t i = 0; i < inner; i += AN_LANES) {
+      const size_t at = o * n * inner + i, lanes = inner - i < AN_LANES ? inner - i : AN_LANES;
+      softmax(y + at, x + at, (strip){n, inner, inner == 1 ? 0 : lanes}, flags);
     }
-    for (size_t i = 0; i < inner; i += AN_LANES)
-      softmax_columns(y + at + i, x + at + i, n, inner, inner - i < AN_LANES ? inner - i : AN_LANES, flags);
-  }
   return AN_OK;
 }
 

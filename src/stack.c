@@ -9,13 +9,13 @@
 #include "block.h"
 #include "norm.h"
 #include "tensor.h"
+#include "text.h"
 
 size_t an_probe_count(void) { return PROBE_COUNT; }
 
 const char *an_probe_name(size_t value) {
-  static const char *const names[PROBE_COUNT] = {"mean",   "std",  "rms",       "gradient", "branch_rms",
-                                                 "cosine", "dead", "saturated", "nonfinite"};
-  return value < PROBE_COUNT ? names[value] : NULL;
+  static const char names[] = "mean\0std\0rms\0gradient\0branch_rms\0cosine\0dead\0saturated\0nonfinite";
+  return value < PROBE_COUNT ? text_at(names, value) : NULL;
 }
 
 size_t an_module_probe_count(const double *config) {

@@ -1,18 +1,17 @@
 #include "../include/addnorm.h"
 
+#include "text.h"
+
 const char *an_status_name(int status) {
-  switch (status) {
-    case AN_OK: return "OK";
-    case AN_NULL_POINTER: return "NULL_POINTER";
-    case AN_UNKNOWN_OP: return "UNKNOWN_OP";
-    case AN_INVALID_VALUE: return "INVALID_VALUE";
-    case AN_UNKNOWN_FLAG: return "UNKNOWN_FLAG";
-    case AN_INVALID_SHAPE: return "INVALID_SHAPE";
-    case AN_SIZE_OVERFLOW: return "SIZE_OVERFLOW";
-    case AN_WORKSPACE_TOO_SMALL: return "WORKSPACE_TOO_SMALL";
-    case AN_NOT_FINITE: return "NOT_FINITE";
-    default: return "UNKNOWN_STATUS";
-  }
+  static const char names[] =
+      "OK\0NULL_POINTER\0UNKNOWN_OP\0INVALID_VALUE\0UNKNOWN_FLAG\0INVALID_SHAPE\0SIZE_OVERFLOW\0WORKSPACE_TOO_SMALL\0"
+      "NOT_FINITE\0UNKNOWN_STATUS";
+  static const signed char values[] = {AN_OK,           AN_NULL_POINTER,  AN_UNKNOWN_OP,    AN_INVALID_VALUE,
+                                       AN_UNKNOWN_FLAG, AN_INVALID_SHAPE, AN_SIZE_OVERFLOW, AN_WORKSPACE_TOO_SMALL,
+                                       AN_NOT_FINITE};
+  size_t i = 0;
+  while (i < sizeof values && values[i] != status) i++;
+  return text_at(names, i);
 }
 
 const char *an_version(void) { return AN_VERSION; }

@@ -3,20 +3,6 @@
 
 #include "map.h"
 
-/* Not copied into what calls it in this file: the module stays small. */
-#define ONE_COPY __attribute__((noinline))
-
-/* A vector of which n elements are there; `fill` stands for the others. */
-AN_INLINE vf load_some(const float *p, size_t n, float fill) {
-  return n < AN_LANES ? vf_load_tail(p, n, fill) : vf_load(p);
-}
-AN_INLINE void store_some(float *p, size_t n, vf a) {
-  if (n < AN_LANES)
-    vf_store_tail(p, n, a);
-  else
-    vf_store(p, a);
-}
-
 /* ---- Element by element ---- */
 
 /* out[i] = op(x[i], y[i], k); out may equal x or y. */
@@ -38,13 +24,13 @@ AN_INLINE vf op_scale(vf x, double factor, double unused) {
   return vf_mul(vf_set((float)factor), x);
 }
 
-ONE_COPY void add_apply(float *out, const float *x, const float *y, double alpha, size_t n) {
+AN_ONE_COPY void add_apply(float *out, const float *x, const float *y, double alpha, size_t n) {
   map_pairs(out, x, y, n, op_add, vf_set((float)alpha));
 }
 
-ONE_COPY void scale_apply(float *y, const float *x, double factor, size_t n) { map(y, x, n, op_scale, factor, 0); }
+AN_ONE_COPY void scale_apply(float *y, const float *x, double factor, size_t n) { map(y, x, n, op_scale, factor, 0); }
 
-ONE_COPY void multiply_apply(float *y, const float *x, const float *z, size_t n) {
+AN_ONE_COPY void multiply_apply(float *y, const float *x, const float *z, size_t n) {
   map_pairs(y, x, z, n, op_multiply, vf_set(0.0f));
 }
 
@@ -74,7 +60,7 @@ an_status an_add_bwd(float *dx, float *dy, const float *dout, double alpha, size
 /* ---- Sums, in double: a product of two floats is exact there ---- */
 
 /* sum[c] += the column c of x * y, where y NULL is a 1 in every element; all rows of STRIP columns at a time. */
-ONE_COPY static void add_columns(float *sum, const float *x, const float *y, size_t ld, size_t rows, size_t d) {
+AN_ONE_COPY static void add_columns(float *sum, const float *x, const float *y, size_t ld, size_t rows, size_t d) {
   enum { VECTORS = 4, STRIP = VECTORS * AN_LANES };
   float ones[STRIP], part[STRIP] = {0}, part_y[STRIP] = {0};
   for (int i = 0; i < STRIP; i++) ones[i] = 1.0f;
@@ -109,10 +95,10 @@ void sum_columns_product(float *sum, const float *x, const float *y, size_t rows
   add_columns(sum, x, y, d, rows, d);
 }
 
-ONE_COPY double dot_apply(const float *x, const float *y, size_t n) {
+AN_ONE_COPY double dot_apply(const float *x, const float *y, size_t n) {
   vd low = vd_set(0.0), high = vd_set(0.0);
   for (size_t i = 0; i < n; i += AN_LANES) {
-    const vf a = load_some(x + i, n - i, 0.0f), b = load_some(y + i, n - i, 0.0f);
+    const vf a = vf_load_some(x + i, n - i, 0.0f), b = vf_load_some(y + i, n - i, 0.0f);
     low = vd_add(low, vd_mul(vd_low(a), vd_low(b)));
     high = vd_add(high, vd_mul(vd_high(a), vd_high(b)));
   }
@@ -130,7 +116,7 @@ an_status an_sum_squares(double *sum, const float *x, size_t n) {
 /* ---- Optimisers ---- */
 
 /* Lanes beyond the end repeat an element: they are finite if it is. */
-AN_INLINE vf load_again(const float *p, size_t n) { return load_some(p, n, *p); }
+AN_INLINE vf load_again(const float *p, size_t n) { return vf_load_some(p, n, *p); }
 
 /* Asked of values and second moments: a velocity or first moment that is not finite makes the value so. */
 AN_INLINE vi not_finite(vf a) { return vi_not(vf_le(vf_abs(a), vf_set(0x1.fffffep127f))); }
@@ -145,12 +131,12 @@ int sgd_apply(float *value, float *velocity, const float *gradient, const sgd_co
     vf g = vf_madd(decay, w, vf_mul(scale, load_again(gradient + i, left)));
     if (velocity) {
       const vf u = k->first ? g : vf_madd(momentum, load_again(velocity + i, left), vf_mul(fresh, g));
-      if (!check) store_some(velocity + i, left, u);
+      if (!check) vf_store_some(velocity + i, left, u);
       g = k->nesterov ? vf_madd(momentum, u, g) : u;
     }
     w = vf_nmadd(rate, g, w);
     bad = vi_or(bad, not_finite(w));
-    if (!check) store_some(value + i, left, w);
+    if (!check) vf_store_some(value + i, left, w);
   }
   return !check || !vi_any(bad);
 }
@@ -171,9 +157,9 @@ int adam_apply(float *value, float *m, float *v, const float *gradient, const ad
     w = vf_sub(w, vf_madd(rate, vf_div(m1, root), vf_mul(decay, w)));
     bad = vi_or(bad, vi_or(not_finite(w), not_finite(v1))); /* an infinite v gives a step of 0 */
     if (check) continue;
-    store_some(value + i, left, w);
-    store_some(m + i, left, m1);
-    store_some(v + i, left, v1);
+    vf_store_some(value + i, left, w);
+    vf_store_some(m + i, left, m1);
+    vf_store_some(v + i, left, v1);
   }
   return !check || !vi_any(bad);
 }
