@@ -262,6 +262,12 @@ test('metrics', () => {
   const story = makeTask(an, 'text');
   const logits = { data: new Float32Array(2 * alphabet.length), shape: [2, alphabet.length] };
   assert.ok(Math.abs(story.metric(logits, Int32Array.of(3, -100)) - Math.log(alphabet.length)) < 1e-6);
+  // A plain array, as forward gives it for plain data.
+  assert.equal(story.metric(logits.data, Int32Array.of(3, -100)), story.metric(logits, Int32Array.of(3, -100)));
+  assert.throws(
+    () => story.metric(new Float32Array(7), Int32Array.of(3, -100)),
+    failure('SHAPE_MISMATCH', /prediction/),
+  );
 });
 
 test('the list, options and errors', () => {

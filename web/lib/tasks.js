@@ -526,9 +526,7 @@ function drawOf(an, seed, stream) {
 /** @type {Record<Metric, (an: Addnorm, prediction: TensorLike, target: any) => number>} */
 const metrics = {
   accuracy(_, prediction, target) {
-    const { data } = numbersOf(prediction, 'prediction');
-    const classes = data.length / target.length;
-    if (!Number.isInteger(classes) || classes === 0) throw unlike(prediction, target.length);
+    const { data, classes } = classesOf(prediction, target);
     let [right, count] = [0, 0];
     for (let i = 0; i < target.length; i++) {
       if (target[i] === IGNORED) continue;
@@ -550,9 +548,20 @@ const metrics = {
     }
     return 1 - left / all;
   },
-  loss: (an, prediction, target) =>
-    an.scope(() => an.loss('softmax_cross_entropy', prediction, target, { ignoreIndex: IGNORED }).value),
+  loss(an, prediction, target) {
+    const { data, classes } = classesOf(prediction, target);
+    const logits = { data, shape: [target.length, classes] };
+    return an.loss('softmax_cross_entropy', logits, target, { ignoreIndex: IGNORED }).value;
+  },
 };
+
+/** @param {TensorLike} prediction @param {ArrayLike<number>} target labels */
+function classesOf(prediction, target) {
+  const { data } = numbersOf(prediction, 'prediction');
+  const classes = data.length / target.length;
+  if (!Number.isInteger(classes) || classes === 0) throw unlike(prediction, target.length);
+  return { data, classes };
+}
 
 /** @param {TensorLike} prediction @param {number} rows */
 function unlike(prediction, rows) {
