@@ -6,15 +6,10 @@ import { readLists } from './lists.js';
 /** @typedef {{ dispose(): void }} Disposable */
 
 /**
- * What a caller is told of an an_status, by its name. Others cannot come from a caller's mistake.
- * @type {Record<string, [import('./errors.js').ErrorCode, string]>}
+ * The code of an an_status that is not INVALID_ARGUMENT. Most arguments are checked before the module sees them.
+ * @type {Record<string, import('./errors.js').ErrorCode>}
  */
-const refusals = {
-  UNKNOWN_OP: ['UNKNOWN_NAME', 'there is no such operation'],
-  INVALID_VALUE: ['INVALID_ARGUMENT', 'a number is outside its domain'],
-  INVALID_SHAPE: ['SHAPE_MISMATCH', 'sizes do not fit together'],
-  SIZE_OVERFLOW: ['OUT_OF_MEMORY', 'sizes are too large for a 32-bit memory'],
-};
+const codes = { INVALID_SHAPE: 'SHAPE_MISMATCH', SIZE_OVERFLOW: 'OUT_OF_MEMORY' };
 
 export class Engine {
   /** Tensors and modules that have not been disposed. */
@@ -48,18 +43,16 @@ export class Engine {
 
   /**
    * Calls a function that returns an an_status.
-   * @param {string} what the operation, for the message
    * @param {string} name
    * @param {...(number | boolean | null | { valueOf(): number })} args an operand stands for its address, null for 0
    * @returns {boolean} false if a result would not be finite and is therefore refused, where that was asked for
    */
-  compute(what, name, ...args) {
+  compute(name, ...args) {
     const status = this.memory.call(name, ...args.map(Number));
     if (status === 0) return true;
     const text = this.memory.text('an_status_name', status) ?? '';
     if (text === 'NOT_FINITE') return false;
-    const [code, reason] = refusals[text] ?? ['INVALID_ARGUMENT', 'refused by the module'];
-    throw new AddnormError(code, `${what}: ${reason} (${text})`);
+    throw new AddnormError(codes[text] ?? 'INVALID_ARGUMENT', `${name}: refused by the module (${text})`);
   }
 
   /**

@@ -77,18 +77,15 @@ export class Operand {
    * @param {unknown} other
    */
   overlaps(other) {
-    if (!(other instanceof Operand) || this.size === 0 || other.size === 0) return false;
-    const a = this.#source;
-    const b = other.#source;
-    if (a && b) {
-      return (
-        a.buffer === b.buffer &&
-        a.byteOffset < b.byteOffset + b.byteLength &&
-        b.byteOffset < a.byteOffset + a.byteLength
-      );
-    }
-    if (a || b) return false;
-    return this.#address < other.#address + other.size * 4 && other.#address < this.#address + this.size * 4;
+    if (!(other instanceof Operand) || this.size * other.size === 0) return false;
+    const [a, b] = [this.#place, other.#place];
+    const apart = a.byteOffset >= b.byteOffset + other.size * 4 || b.byteOffset >= a.byteOffset + this.size * 4;
+    return a.buffer === b.buffer && !apart;
+  }
+
+  /** Where its numbers lie: in an array's buffer, or in null, the instance's memory. */
+  get #place() {
+    return this.#source ?? { buffer: null, byteOffset: this.#address };
   }
 }
 
@@ -123,10 +120,10 @@ export class Frame {
 
   /**
    * @param {number} bytes
-   * @param {string} what
+   * @param {string} [what]
    * @returns {number} an address, valid until the operation ends
    */
-  room(bytes, what) {
+  room(bytes, what = 'the operation') {
     const pointer = this.memory.alloc(bytes, what);
     if (pointer !== 0) this.#temporaries.add(pointer);
     return pointer;
@@ -228,9 +225,9 @@ export class Frame {
   permute(address, operand, order) {
     const rank = order.length;
     const from = operand.address;
-    const plan = this.room(rank * 8, 'the order of axes');
+    const plan = this.room(rank * 8);
     this.memory.words(plan, rank * 2).set([...operand.shape, ...order]);
-    this.engine.compute('permute', 'an_permute', address, from, plan, plan + rank * 4, rank);
+    this.engine.compute('an_permute', address, from, plan, plan + rank * 4, rank);
   }
 
   /**

@@ -34,13 +34,13 @@ export function loss(engine, name, prediction, target, options) {
   const { reduction = 'mean', ...given } = check.options(id, options, known);
   return Frame.run(engine, (frame) => {
     const input = frame.input('prediction', prediction);
-    const value = frame.room(8, 'the value');
+    const value = frame.room(8);
     // The module's reductions are 0, the mean, and 1: without one, the gradient is that of the sum of the terms.
     const flags = Number(reduction !== 'mean') | (id === 'nll' ? 2 : 0);
     const { kernel, shape, rows, inputs } = planOf(frame, input, target, flags, given);
     const terms = reduction === 'none' ? frame.output(shape) : null;
     const gradient = frame.output(rows.shape);
-    engine.compute(id, kernel, value, terms, gradient, ...inputs);
+    engine.compute(kernel, value, terms, gradient, ...inputs);
     const results = frame.results(input, { value: terms, gradient: rows.back(gradient) });
     return { value: engine.memory.doubles(value, 1)[0], ...results };
   });

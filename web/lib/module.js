@@ -140,7 +140,7 @@ export class Module {
     /** @param {string} what @param {...number} args */
     const ask = (what, ...args) => memory.call(`an_module_parameter_${what}`, this.#fields, ...args);
     return Frame.run(this.#engine, (frame) => {
-      const sizes = frame.room(8, 'a shape');
+      const sizes = frame.room(8);
       return Array.from({ length: ask('count') }, (_, index) => {
         const rank = ask('shape', index, sizes, sizes + 4);
         const shape = Object.freeze([...memory.words(sizes, 2)].slice(2 - rank));
@@ -183,17 +183,17 @@ export class Module {
    * @param {Parameter} parameter
    * @param {boolean} [initial] whether a buffer has its initial values too
    */
-  #read(address, { name, index, learned }, initial = learned) {
+  #read(address, { index, learned }, initial = learned) {
     const [kernel, from] = initial ? ['parameter_init', this.#seed] : ['unpack', this.#packed];
-    this.#engine.compute(name, `an_module_${kernel}`, address, this.#fields, index, from);
+    this.#engine.compute(`an_module_${kernel}`, address, this.#fields, index, from);
   }
 
   /**
    * @param {number} address of a parameter's values
    * @param {Parameter} parameter
    */
-  #pack(address, { name, index }) {
-    this.#engine.compute(name, 'an_module_pack', this.#packed, this.#packedBackward, this.#fields, index, address);
+  #pack(address, { index }) {
+    this.#engine.compute('an_module_pack', this.#packed, this.#packedBackward, this.#fields, index, address);
   }
 
   #packInitial() {
@@ -534,7 +534,7 @@ export class Module {
     const { seed, batch, length, mask, saved } = run;
     this.#work(Number(saved !== 0), run);
     const own = [this.#packed, saved, this.#workspace, this.#workspace.bytes, this.#fields];
-    this.#engine.compute('forward', 'an_module_fwd', y, x, mask, ...own, seed, batch, length);
+    this.#engine.compute('an_module_fwd', y, x, mask, ...own, seed, batch, length);
   }
 
   /**
@@ -548,7 +548,7 @@ export class Module {
     const { seed, batch, length, mask, saved } = run;
     this.#work(2, run);
     const own = [this.#packed, this.#packedBackward, saved, this.#workspace, this.#workspace.bytes, this.#fields];
-    this.#engine.compute('backward', 'an_module_bwd', dx, gradients, dy, mask, ...own, seed, batch, length, probe);
+    this.#engine.compute('an_module_bwd', dx, gradients, dy, mask, ...own, seed, batch, length, probe);
   }
 
   /**
@@ -562,7 +562,7 @@ export class Module {
     const { memory } = this.#engine;
     const columns = memory.call('an_probe_count');
     const count = memory.call('an_module_probe_count', this.#fields);
-    const probe = frame.room(count * columns * 8, 'the probe');
+    const probe = frame.room(count * columns * 8);
     memory.doubles(probe, count * columns).fill(0);
     memory.floats(gradients, this.#size('an_module_values_bytes') / 4).fill(0);
     this.#backward(run, null, gradients, dy, probe);
@@ -659,8 +659,8 @@ export class Module {
     this.#alive();
     const rows = [check.word('batch', batch), check.word('length', length)];
     return Frame.run(this.#engine, (frame) => {
-      const cost = frame.room(32, 'the cost');
-      this.#engine.compute('cost', 'an_module_cost', cost, this.#fields, ...rows);
+      const cost = frame.room(32);
+      this.#engine.compute('an_module_cost', cost, this.#fields, ...rows);
       const [parameters, flops, bytes, matmulFlops] = this.#engine.memory.doubles(cost, 4);
       return { parameters, flops, matmulFlops, bytes };
     });
@@ -764,9 +764,9 @@ export function matchNames(what, values, names) {
  */
 export function sumSquares(engine, parts) {
   return Frame.run(engine, (frame) => {
-    const sum = frame.room(8, 'the sum');
+    const sum = frame.room(8);
     engine.memory.doubles(sum, 1)[0] = 0;
-    for (const part of parts) engine.compute('sum', 'an_sum_squares', sum, ...part);
+    for (const part of parts) engine.compute('an_sum_squares', sum, ...part);
     return engine.memory.doubles(sum, 1)[0];
   });
 }
@@ -784,8 +784,8 @@ export function configure(engine, given, known, address) {
   const { fields } = lists;
   const values = fields.map((field) => encode(engine, field, given[field.name] ?? field.default, known));
   return Frame.run(engine, (frame) => {
-    const resolved = frame.room(fields.length * 8, 'the configuration');
-    const fault = frame.room(4, 'the configuration');
+    const resolved = frame.room(fields.length * 8);
+    const fault = frame.room(4);
     memory.doubles(address, fields.length).set(values);
     if (memory.call('an_config_check', address, fault) !== 0) {
       const { name, help } = fields[memory.words(fault, 1)[0]];
@@ -798,7 +798,7 @@ export function configure(engine, given, known, address) {
       }
       throw new AddnormError('INVALID_ARGUMENT', `config.${name}: ${value} does not go with the other fields. ${help}`);
     }
-    engine.compute('config', 'an_config_resolve', resolved, address);
+    engine.compute('an_config_resolve', resolved, address);
     const numbers = memory.doubles(resolved, fields.length);
     const entries = fields.map((field, i) => [field.name, decode(field.type, field.options, numbers[i])]);
     return Object.freeze(Object.fromEntries(entries.filter(([name]) => known.includes(String(name)))));

@@ -63,11 +63,11 @@ export function addNormBackward(engine, name, sum, dy, options) {
 /** @type {(engine: Engine, name: unknown, operands: Record<string, unknown>, options: unknown, fused: boolean) => any} */
 function forward(engine, name, operands, options, fused) {
   const call = callOf(engine, name, options, fused, false);
-  const { id, one, apart, alpha } = call;
+  const { one, apart, alpha } = call;
   return Frame.run(engine, (frame) => {
     const [x, residual] = frame.alike(operands);
     const input = apart ? frame.output(x.shape) : x;
-    if (apart) engine.compute(id, 'an_add_fwd', input, x, residual, alpha, x.size);
+    if (apart) engine.compute('an_add_fwd', input, x, residual, alpha, x.size);
     const { kernel, shape, there, back, stats, updated, ...plan } = planOf(call, frame, input);
     const { weight, bias } = plan;
     const others = [...updated, input, weight, bias, ...plan.inputs];
@@ -80,7 +80,7 @@ function forward(engine, name, operands, options, fused) {
     const [mean, rstd] = [0, 0].map(() => (call.stats ? frame.filled(stats, NaN) : null));
     const outputs = [...sum, y, mean, rstd, ...plan.outputs];
     const inputs = [input, ...(one ? [residual] : [])].map(there);
-    engine.compute(id, `an_${kernel}_fwd`, ...outputs, ...inputs, weight, bias, ...plan.inputs, ...plan.numbers);
+    engine.compute(`an_${kernel}_fwd`, ...outputs, ...inputs, weight, bias, ...plan.inputs, ...plan.numbers);
     for (const operand of updated) operand.writeBack();
     return frame.results(x, { sum: apart ? input : back(sum[0] ?? null), y: back(y), mean, rstd });
   });
@@ -99,13 +99,13 @@ function backward(engine, name, operands, options, fused) {
     const dAlpha = id === 'dyt' ? frame.filled([1], 0) : null;
     const outputs = [...streams, dWeight, dBias, ...(call.kind === 'row' ? [dAlpha] : [])];
     const inputs = [input, ...(one ? [dSum] : []), dy].map(there);
-    engine.compute(id, `an_${kernel}_bwd`, ...outputs, ...inputs, weight, ...plan.inputs, ...plan.numbers);
+    engine.compute(`an_${kernel}_bwd`, ...outputs, ...inputs, weight, ...plan.inputs, ...plan.numbers);
     let [dx, dResidual = null] = streams.map(back);
     if (apart) {
       dResidual = dx;
       dx = frame.output(shape);
-      if (dSum) engine.compute(id, 'an_add_fwd', dResidual, dResidual, dSum, 1, dx.size);
-      engine.compute(id, 'an_add_bwd', dx, null, dResidual, alpha, dx.size);
+      if (dSum) engine.compute('an_add_fwd', dResidual, dResidual, dSum, 1, dx.size);
+      engine.compute('an_add_bwd', dx, null, dResidual, alpha, dx.size);
     }
     return frame.results(input, { dx, dResidual, dWeight, dBias, dAlpha });
   });

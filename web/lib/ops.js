@@ -123,7 +123,7 @@ function alike(engine, kernel, operands, names, numbers) {
     const [first] = inputs;
     const rest = numbers(first);
     const results = Object.fromEntries(names.map((name) => [name, frame.output(first.shape)]));
-    engine.compute(kernel, kernel, ...Object.values(results), ...inputs, ...rest);
+    engine.compute(kernel, ...Object.values(results), ...inputs, ...rest);
     return frame.results(first, results);
   });
 }
@@ -226,7 +226,7 @@ export function linearBackward(engine, x, weight, dy, options) {
     if (act[0] !== none[0]) {
       // Through the activation first, in the place of the values before it.
       const before = linearForward(frame, args, none);
-      engine.compute('linearBackward', 'an_activation_bwd', before, before, gradient, before.size, ...act);
+      engine.compute('an_activation_bwd', before, before, gradient, before.size, ...act);
       gradient = before;
     }
     const results = {
@@ -237,7 +237,7 @@ export function linearBackward(engine, x, weight, dy, options) {
     const packed = pack(frame, w, !inOut, outSize, inSize);
     const bytes = engine.memory.call('an_linear_bwd_workspace_bytes', rows, inSize, outSize) >>> 0;
     const inputs = [input, gradient, packed, frame.room(bytes, 'the workspace'), bytes, inOut];
-    engine.compute('linearBackward', 'an_linear_bwd', ...Object.values(results), ...inputs, ...sizes);
+    engine.compute('an_linear_bwd', ...Object.values(results), ...inputs, ...sizes);
     return frame.results(input, results);
   });
 }
@@ -280,7 +280,7 @@ function linearOf(frame, x, weight, options) {
 function linearForward(frame, { input, w, bias, inOut, shape, sizes }, act) {
   const y = frame.output(shape);
   const packed = pack(frame, w, inOut, sizes[1], sizes[2]);
-  frame.engine.compute('linear', 'an_linear_fwd', y, input, packed, bias, ...act, ...sizes);
+  frame.engine.compute('an_linear_fwd', y, input, packed, bias, ...act, ...sizes);
   return y;
 }
 
@@ -295,7 +295,7 @@ function linearForward(frame, { input, w, bias, inOut, shape, sizes }, act) {
 function pack(frame, weight, inOut, inSize, outSize) {
   const bytes = frame.memory.call('an_linear_packed_bytes', inSize, outSize) >>> 0;
   const packed = frame.room(bytes, 'the packed weight');
-  frame.engine.compute('linear', 'an_linear_pack', packed, weight, inOut, inSize, outSize);
+  frame.engine.compute('an_linear_pack', packed, weight, inOut, inSize, outSize);
   return packed;
 }
 
@@ -318,7 +318,7 @@ export function random(engine, shape, options) {
   check.number(names[1], b, distribution === 'normal' ? 0 : a);
   return Frame.run(engine, (frame) =>
     made(frame, sizes, (result) => {
-      engine.compute('random', 'an_random', result, result.size, kinds.indexOf(distribution), a, b, seed, stream);
+      engine.compute('an_random', result, result.size, kinds.indexOf(distribution), a, b, seed, stream);
     }),
   );
 }

@@ -96,19 +96,20 @@ export class Optimizer {
       const settings = chosen.find((group) => group.has(one))?.settings ?? base;
       const decay = settings.decay === 'matrices' && one.shape.length < 2 ? 0 : settings.weightDecay;
       const layer = /^layers\.(\d+)\./.exec(one.name);
-      const offsets = Array.from({ length: settings.betas ? 2 : Number(settings.momentum > 0) }, () => {
-        bytes += Math.ceil(one.size / 4) * 16;
-        return bytes - Math.ceil(one.size / 4) * 16;
-      });
-      return { ...one, settings, decay, layer: layer && Number(layer[1]) + 1, offsets };
+      const room = Math.ceil(one.size / 4) * 16;
+      const count = settings.betas ? 2 : Number(settings.momentum > 0);
+      const at = bytes;
+      bytes += count * room;
+      return { ...one, settings, decay, layer: layer && Number(layer[1]) + 1, count, m: at, v: at + room };
     });
     const moments = engine.memory.alloc(bytes, 'the moments');
     engine.memory.floats(moments, bytes / 4).fill(0);
     this.#moments = moments;
-    this.#entries = entries.map(({ offsets, ...entry }) => {
-      const [m = 0, v = 0] = offsets.map((offset) => moments + offset);
-      return { ...entry, m, v };
-    });
+    for (const entry of entries) {
+      entry.m = entry.count > 0 ? moments + entry.m : 0;
+      entry.v = entry.count > 1 ? moments + entry.v : 0;
+    }
+    this.#entries = entries;
     engine.track(this);
   }
 
@@ -157,13 +158,13 @@ export class Optimizer {
     const { betas, eps, epsilonFirst, momentum, dampening, nesterov } = settings;
     const target = addressOf(value, this.#engine, name);
     const source = addressOf(gradient, this.#engine, `the gradient of ${name}`);
-    const run = this.#engine.compute.bind(this.#engine, 'step');
     if (!betas) {
-      const flags = checking | (nesterov ? NESTEROV : 0);
-      return run('an_sgd_step', target, m, source, scale, rate, momentum, dampening, decay, flags, step, size);
+      const numbers = [scale, rate, momentum, dampening, decay, checking | (nesterov ? NESTEROV : 0), step, size];
+      return this.#engine.compute('an_sgd_step', target, m, source, ...numbers);
     }
     const flags = checking | (this.#kind === 'adamw' ? DECOUPLED : 0) | (epsilonFirst ? EPSILON_FIRST : 0);
-    return run('an_adam_step', target, m, v, source, scale, rate, ...betas, eps, decay, flags, step, size);
+    const numbers = [scale, rate, ...betas, eps, decay, flags, step, size];
+    return this.#engine.compute('an_adam_step', target, m, v, source, ...numbers);
   }
 
   /**

@@ -10,11 +10,12 @@ const takes = {
   warmup_cosine: [...WARMED, 'total', 'min'],
   warmup_inverse_sqrt: WARMED,
 };
+// arXiv 1608.03983; arXiv 1706.03762, section 5.3.
 const helps = [
   'The rate throughout.',
   'From rate / warmup up to the rate in `warmup` steps, then the rate.',
-  'After the warm-up down to `min` along half a cosine, until step `total` (Loshchilov and Hutter 2016, arXiv 1608.03983).',
-  'After the warm-up rate * sqrt(warmup / step) (Vaswani et al. 2017, section 5.3).',
+  'After the warm-up down to `min` along half a cosine, until step `total` (Loshchilov and Hutter 2016).',
+  'After the warm-up rate * sqrt(warmup / step) (Vaswani et al. 2017).',
 ];
 const names = /** @type {import('./types.js').ScheduleName[]} */ (Object.keys(takes));
 

@@ -136,16 +136,16 @@ class Gauss {
   #evaluate(activation, z, sigma) {
     const { memory } = this.engine;
     return Frame.run(this.engine, (frame) => {
-      const input = frame.room(NODES * 4, 'the nodes');
-      const ones = frame.room(NODES * 4, 'the nodes');
-      const result = frame.room(NODES * 4, 'the nodes');
+      const input = frame.room(NODES * 4);
+      const ones = frame.room(NODES * 4);
+      const result = frame.room(NODES * 4);
       const x = memory.floats(input, NODES);
       for (let i = 0; i < NODES; i++) x[i] = sigma * z[i];
       memory.floats(ones, NODES).fill(1);
       const read = () => new Float64Array(memory.floats(result, NODES));
-      this.engine.compute('theory', 'an_activation_fwd', result, input, NODES, ...activation);
+      this.engine.compute('an_activation_fwd', result, input, NODES, ...activation);
       const values = read();
-      this.engine.compute('theory', 'an_activation_bwd', result, input, ones, NODES, ...activation);
+      this.engine.compute('an_activation_bwd', result, input, ones, NODES, ...activation);
       return [values, read()];
     });
   }
@@ -237,7 +237,7 @@ export function theory(engine, given, options) {
   const fields = { ...check.options('config', given, known, 'field'), layer: 0 };
   /** @type {any} */
   const config = Frame.run(engine, (frame) =>
-    configure(engine, fields, known, frame.room(engine.lists.fields.length * 8, 'the configuration')),
+    configure(engine, fields, known, frame.room(engine.lists.fields.length * 8)),
   );
   const { length: tokens } = check.options('options', options, ['length']);
   const length = check.integer('length', tokens ?? (config.positions || 1), 1, 2 ** 32 - 1);
@@ -397,26 +397,26 @@ function remarks(config, length, normed) {
   const reasons = [
     [
       mixing === 'attention',
-      'With attention the tokens become alike at a rate that depends on the scores; these curves are for mixing none and mean.',
+      'With attention the scores decide how fast tokens become alike; curves are for mixing none and mean.',
     ],
     [mixing === 'mean' && causal, 'With causal mixing every position has moments of its own.'],
     [
       normed && (norm === 'batch_norm' || norm === 'instance_norm'),
-      'This norm takes its statistics over tokens, which the second moments of one token do not tell.',
+      'This norm takes statistics over tokens, which the moments of one token do not tell.',
     ],
   ];
   /** @type {[boolean, string][]} */
   const notes = [
-    [true, 'Expected over seeds, in the limit of wide layers; a stack of width d scatters around it.'],
+    [true, 'Expected over seeds, in the limit of wide layers; one stack scatters around it.'],
     [
       norm === 'none' || placement === 'none',
-      'Nothing holds the stream: products of many random factors scatter widely, so compare logarithms, averaged over seeds.',
+      'Nothing holds the stream: stacks scatter widely, so compare averages of logarithms over seeds.',
     ],
     [normed && norm === 'dyt', 'The stream is taken as Gaussian, which matters to dyt alone.'],
     [mixing === 'mean', `Sequences of ${length} tokens, independent of each other at the start.`],
     [
       config.d_in > 0 || config.d_out > 0 || config.positions > 0,
-      'The input projection, positions and head are left out: the stream starts as N(0, 1), and so does its gradient.',
+      'Without input projection, positions and head: the stream starts as N(0, 1), and so does its gradient.',
     ],
     [config.dropout > 0 || config.residual_dropout > 0, 'In training, with dropout.'],
   ];
