@@ -148,6 +148,7 @@ for (const variant of variants) {
     const gradients = () => [...a.gradient.data, ...b.gradient.data];
     set(1, 2, 2, 4);
     assert.equal(an.clipGradNorm(parameters, 10), 5);
+    assert.equal(an.clipGradNorm(parameters, Infinity), 5);
     assert.deepEqual(gradients(), [1, 2, 2, 4]);
     assert.equal(an.clipGradNorm(parameters, 1), 5);
     close(gradients(), [0.2, 0.4, 0.4, 0.8], 1e-6);

@@ -589,7 +589,7 @@ export class Addnorm {
    * The Euclidean norm of all gradients together. Where it is above maxNorm, and finite, they are scaled down to it in
    * place, as PyTorch's clip_grad_norm_ does it.
    * @param {Learnable} parameters as `optimizer` takes them
-   * @param {number} maxNorm
+   * @param {number} maxNorm Infinity only measures
    * @returns {number} the norm before
    */
   clipGradNorm(parameters, maxNorm) {

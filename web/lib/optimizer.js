@@ -243,7 +243,7 @@ export class Optimizer {
  * @param {unknown} maxNorm
  */
 export function clipGradNorm(engine, source, maxNorm) {
-  const max = check.number('maxNorm', maxNorm, 0);
+  const max = maxNorm === Infinity ? maxNorm : check.number('maxNorm', maxNorm, 0);
   const learned = learnedOf(engine, source);
   const norm = normOf(engine, learned);
   const scale = scaleOf(norm, max);
