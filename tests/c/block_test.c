@@ -542,6 +542,32 @@ static void test_cost(void) {
   an_module_cost(cost, config, 1, 0);
   CHECK(cost[0] == 400 + 20 + 10 + 20 && cost[1] == 0 && cost[2] == 4 * (cost[0] + 20), "batch_norm");
   CHECK(an_module_cost(NULL, config, 1, 1) == AN_NULL_POINTER, "NULL");
+
+  /* Two sequences of 3 through attention with 2 heads: per row its matrices 4 * 16 and the FFN's 2 * 32, each score a dot
+   * product of half the width, there and back; 5 operations a score; biases 4 + 8 + 4 * 4, the activation 8; two layer
+   * norms of 7 and two additions an element. */
+  small(config, 4, 8);
+  set(config, "placement", placement("pre"));
+  set(config, "mixing", 2);
+  set(config, "heads", 2);
+  const double products = 2 * (4 * 16 + 2 * 32) + 2 * 2 * 3 * 4, others = 5 * 2 * 3 + 28 + 8 + 2 * (7 * 4 + 4);
+  an_module_cost(cost, config, 2, 3);
+  CHECK(cost[0] == 4 * 16 + 2 * 32 + 28 + 2 * 8, "attention: %.0f", cost[0]);
+  CHECK(cost[3] == 6 * products && cost[1] == 6 * (products + others), "attention: %.0f of %.0f", cost[3], cost[1]);
+  /* The mean: two matrices less, their biases and the scores too; an addition an element. */
+  set(config, "mixing", 1);
+  an_module_cost(cost, config, 2, 3);
+  CHECK(cost[3] == 6 * 2 * 96 && cost[1] == cost[3] + 6 * (4 + 20 + 8 + 64), "mean: %.0f of %.0f", cost[3], cost[1]);
+  /* A stack of 3 such layers between matrices 5 -> 4 and 4 -> 2, with positions and a last norm. */
+  set(config, "layer", 0);
+  set(config, "depth", 3);
+  set(config, "d_in", 5);
+  set(config, "d_out", 2);
+  set(config, "positions", 3);
+  const double layers = cost[1];
+  an_module_cost(cost, config, 2, 3);
+  CHECK(cost[1] == 3 * layers + 6 * (2 * 28 + 4 + 2 + 4 + 28), "stack: %.0f", cost[1]);
+  CHECK(cost[0] == 3 * (96 + 20 + 16) + 28 + 6 + 12 + 8 && cost[2] == 4 * (cost[0] + 6 * 7), "stack: %.0f", cost[0]);
 }
 
 /* ---- Sizes and errors ---- */
