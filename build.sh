@@ -152,6 +152,7 @@ link_flags=(
   -sALLOW_MEMORY_GROWTH -sIMPORTED_MEMORY -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=64KB
   -sMALLOC=dlmalloc      # emmalloc hands out blocks that end beyond the memory near 4 GiB
   -sEXPORTED_FUNCTIONS=_malloc,_free
+  -sBINARYEN_EXTRA_PASSES=-Oz # once more: 0.2 KB
 )
 declare -A variant_flags=(
   [scalar]='-fno-vectorize -fno-slp-vectorize'
