@@ -1,5 +1,5 @@
 // The expected values of selfTest(), from the double-precision references. `node tests/js/self-test-reference.js`
-// prints them as they stand in web/lib/self-test.js.
+// prints them; they stand in web/lib/self-test.js.
 import { pathToFileURL } from 'node:url';
 import { checksum, numbers } from '../../dist/lib/self-test.js';
 import { activations, add, defaults, gradient, linear, norm, rowsOf, softmax } from './reference.js';

@@ -59,7 +59,8 @@ const isNames = Array.isArray;
  * @returns {number} a finite number
  */
 export function number(what, value, min = -Infinity, max = Infinity) {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return value;
+  const given = /** @type {number} */ (value);
+  if (Number.isFinite(given) && given >= min && given <= max) return given;
   throw invalid(what, value, `a finite number${range(min, max)}`);
 }
 
@@ -91,7 +92,8 @@ export function float(what, value) {
  * @returns {number} an integer
  */
 export function integer(what, value, min, max = Number.MAX_SAFE_INTEGER) {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  const given = /** @type {number} */ (value);
+  if (Number.isSafeInteger(given) && given >= min && given <= max) return given;
   throw invalid(what, value, `an integer${range(min, max)}`);
 }
 

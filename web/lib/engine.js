@@ -12,6 +12,16 @@ import { readLists } from './lists.js';
 const codes = { INVALID_SHAPE: 'SHAPE_MISMATCH', SIZE_OVERFLOW: 'OUT_OF_MEMORY' };
 
 export class Engine {
+  /**
+   * What a constructor was given, if it is an engine: only this package's own files have one.
+   * @param {unknown} value
+   * @param {string} what who is constructed, and how it is done
+   */
+  static of(value, what) {
+    if (value instanceof Engine) return value;
+    throw new AddnormError('INVALID_ARGUMENT', `${what}, not by new`);
+  }
+
   /** Tensors and modules that have not been disposed. */
   live = 0;
   /** What was made in each open scope, the innermost last. @type {Set<Disposable>[]} */
@@ -94,10 +104,8 @@ function reachable(value, seen = new Set()) {
   if (typeof value !== 'object' || value === null || seen.has(value)) return seen;
   seen.add(value);
   const prototype = Object.getPrototypeOf(value);
-  if (Array.isArray(value) || value instanceof Set) for (const element of value) reachable(element, seen);
-  else if (value instanceof Map) for (const element of value.values()) reachable(element, seen);
-  else if (prototype === Object.prototype || prototype === null) {
-    for (const element of Object.values(value)) reachable(element, seen);
-  }
+  const isList = Array.isArray(value) || value instanceof Set || value instanceof Map;
+  const plain = prototype === Object.prototype || prototype === null ? Object.values(value) : [];
+  for (const element of isList ? value.values() : plain) reachable(element, seen);
   return seen;
 }

@@ -138,10 +138,11 @@ export async function load(options) {
   const given = check.options('options', options, ['variant', 'wasm', 'maxBytes']);
   const maxBytes = check.integer('maxBytes', given.maxBytes ?? MAX_BYTES, MIN_BYTES, MAX_BYTES);
   const able = capabilities();
-  const variant = chooseVariant(given.variant, able);
+  const { variant: wanted = 'auto' } = given;
+  const variant = chooseVariant(wanted, able);
   const module = await compile(variant, given.wasm);
   const engine = new Engine(await instantiate(module, maxBytes));
-  const unnamed = given.wasm !== undefined && (given.variant ?? 'auto') === 'auto';
+  const unnamed = given.wasm !== undefined && wanted === 'auto';
   return new Addnorm(engine, unnamed ? 'custom' : variant, able);
 }
 
@@ -167,8 +168,7 @@ export class Addnorm {
    * @param {Capabilities} able
    */
   constructor(engine, variant, able) {
-    if (!(engine instanceof Engine)) throw new AddnormError('INVALID_ARGUMENT', 'Addnorm: made by load(), not by new');
-    this.#engine = engine;
+    this.#engine = Engine.of(engine, 'Addnorm: made by load()');
     const { activations, norms, losses, placements, fields } = engine.lists;
     /**
      * Which build this is; `'custom'` if `wasm` was given without a variant.

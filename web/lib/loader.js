@@ -1,5 +1,6 @@
 // @ts-check
 // Chooses a variant, finds its bytes, compiles and instantiates it. No Emscripten glue: docs/adr says why.
+import { invalid } from './check.js';
 import { AddnormError, describe, quoted } from './errors.js';
 import { Memory, PAGE_BYTES } from './memory.js';
 
@@ -54,22 +55,12 @@ export function capabilities() {
  * @returns {import('./types.js').Variant}
  */
 export function chooseVariant(wanted, able) {
-  if (wanted === undefined || wanted === 'auto') {
-    const best = VARIANTS.find((variant) => able[variant].available);
-    if (best) return best;
-    throw new AddnormError('UNSUPPORTED', `no variant can run: ${able.scalar.reason}`);
-  }
-  const variant = VARIANTS.find((known) => known === wanted);
-  if (!variant) {
-    throw new AddnormError(
-      'INVALID_ARGUMENT',
-      `variant: expected one of ${quoted(['auto', ...VARIANTS])}, got ${describe(wanted)}`,
-    );
-  }
-  if (!able[variant].available) {
-    throw new AddnormError('UNSUPPORTED', `variant '${variant}': ${able[variant].reason}`);
-  }
-  return variant;
+  const candidates = VARIANTS.filter((variant) => wanted === 'auto' || wanted === variant);
+  const plainest = candidates.at(-1);
+  if (!plainest) throw invalid('variant', wanted, `one of ${quoted(['auto', ...VARIANTS])}`);
+  const best = candidates.find((variant) => able[variant].available);
+  if (best) return best;
+  throw new AddnormError('UNSUPPORTED', `variant '${wanted}': ${able[plainest].reason}`);
 }
 
 /**
@@ -114,9 +105,7 @@ export async function compile(variant, source) {
  * @returns {source is import('./types.js').ResponseLike}
  */
 function isResponse(source) {
-  return (
-    typeof source === 'object' && source !== null && typeof source.arrayBuffer === 'function' && 'status' in source
-  );
+  return typeof source?.arrayBuffer === 'function' && 'status' in source;
 }
 
 /**
@@ -137,10 +126,7 @@ function toURL(source) {
       );
     }
   }
-  throw new AddnormError(
-    'INVALID_ARGUMENT',
-    `wasm: expected a URL, string, Response, ArrayBuffer, typed array or WebAssembly.Module, got ${describe(source)}`,
-  );
+  throw invalid('wasm', source, 'a URL, string, Response, ArrayBuffer, typed array or WebAssembly.Module');
 }
 
 /**

@@ -9,10 +9,8 @@ export const PAGE_BYTES = 65536;
 const decoder = new TextDecoder();
 
 export class Memory {
-  /** @type {Record<string, (...args: number[]) => number> | null} */
-  #exports;
-  /** @type {{ readonly buffer: ArrayBuffer } | null} */
-  #memory;
+  /** Null once it is disposed. @type {{ exports: Record<string, (...args: number[]) => number>, memory: { readonly buffer: ArrayBuffer } } | null} */
+  #instance;
   #limit;
   /** Bytes of every block that is allocated, by its address. @type {Map<number, number>} */
   #blocks = new Map();
@@ -30,29 +28,28 @@ export class Memory {
    * @param {number} limit bytes
    */
   constructor(instance, memory, limit) {
-    this.#exports = /** @type {any} */ (instance.exports);
-    this.#memory = memory;
+    this.#instance = { exports: /** @type {any} */ (instance.exports), memory };
     this.#limit = limit;
   }
 
   /** Bytes of the memory itself, which grows and never shrinks. */
   get size() {
-    return this.#memory ? this.#memory.buffer.byteLength : 0;
+    return this.#instance?.memory.buffer.byteLength ?? 0;
   }
 
   /** True once the instance is disposed or has trapped. */
   get dead() {
-    return this.#exports === null || this.#trapped !== null;
+    return this.#instance === null || this.#trapped !== null;
   }
 
   #alive() {
-    if (!this.#exports || !this.#memory) {
+    if (!this.#instance) {
       throw new AddnormError('DISPOSED', 'this instance of addnorm has been disposed; load() gives another');
     }
     if (this.#trapped) {
       throw new AddnormError('TRAP', `this instance is unusable since ${this.#trapped} trapped; load() gives another`);
     }
-    return { exports: this.#exports, buffer: this.#memory.buffer };
+    return { exports: this.#instance.exports, buffer: this.#instance.memory.buffer };
   }
 
   /**
@@ -156,8 +153,7 @@ export class Memory {
 
   /** Gives the memory back to the engine, as soon as nobody holds a view. */
   dispose() {
-    this.#exports = null;
-    this.#memory = null;
+    this.#instance = null;
     this.#blocks.clear();
     this.bytes = 0;
   }

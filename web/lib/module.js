@@ -70,7 +70,6 @@ export class Module {
   #engine;
   #config;
   #parameters;
-  #buffers;
   #seed;
   /** Addresses: the configuration and the packed parameters as the module takes them; what backward needs comes later. */
   #fields = 0;
@@ -106,10 +105,7 @@ export class Module {
    * @param {unknown} init
    */
   constructor(engine, has, config, fixed, init) {
-    if (!(engine instanceof Engine)) {
-      throw new AddnormError('INVALID_ARGUMENT', 'a module is made by an.ffn, an.block or an.stack, not by new');
-    }
-    this.#engine = engine;
+    this.#engine = Engine.of(engine, 'a module is made by an.ffn, an.block or an.stack');
     this.#workspace = new Kept(engine.memory, 'the workspace');
     this.#saved = new Kept(engine.memory, 'what backward needs');
     const known = engine.lists.fields.filter(has).map((field) => field.name);
@@ -120,7 +116,6 @@ export class Module {
       this.#fields = engine.memory.alloc(engine.lists.fields.length * 8, 'the configuration');
       this.#config = configure(engine, given, known, this.#fields);
       this.#parameters = this.#enumerate(fixed.layer === 0);
-      this.#buffers = this.#parameters.filter((parameter) => !parameter.learned);
       this.#packed = this.#room('packed', 'the packed parameters');
       if (weights !== undefined) this.#adopt(weights, layout);
       else this.#packInitial();
@@ -385,9 +380,11 @@ export class Module {
       } else {
         this.#prepare();
         this.#work(1, run);
-        this.#saved.reserve(this.#keptBytes(run));
-        this.#run = null;
-        this.#keep(run, this.#saved.address, mask);
+        this.#keep(run, mask, (bytes) => {
+          this.#saved.reserve(bytes);
+          this.#run = null;
+          return this.#saved.address;
+        });
         this.#forward(run, ...ends);
         this.#run = run;
         this.#refusal = '';
@@ -442,7 +439,7 @@ export class Module {
     return Frame.run(this.#engine, (frame) => {
       const { run, mask, y, ends } = this.#begin(frame, x, given);
       this.#prepare();
-      this.#keep(run, frame.room(this.#keptBytes(run), 'what backward needs'), mask);
+      this.#keep(run, mask, (bytes) => frame.room(bytes, 'what backward needs'));
       const gradients = frame.room(this.#size('an_module_values_bytes'), 'the gradients');
       this.#forward(run, ...ends);
       // Takes back what forward has made of the running statistics; backward does not read them.
@@ -503,22 +500,17 @@ export class Module {
   }
 
   /**
-   * Bytes that a training forward keeps: its mask, and what the module saves.
+   * Lays out what a training forward keeps: its mask, and what the module saves.
    * @param {Run} run
-   */
-  #keptBytes({ batch, length }) {
-    const rows = batch * length;
-    return rows > 0 ? maskBytes(rows) + this.#size('an_module_saved_bytes', batch, length) : 0;
-  }
-
-  /**
-   * Lays out what a training forward keeps.
-   * @param {Run} run
-   * @param {number} address of #keptBytes
    * @param {Operand | null} mask
+   * @param {(bytes: number) => number} room gives its address
    */
-  #keep(run, address, mask) {
-    run.saved = address + maskBytes(run.batch * run.length);
+  #keep(run, mask, room) {
+    const { batch, length } = run;
+    const rows = batch * length;
+    const masks = Math.ceil(rows / 4) * 16;
+    const address = room(rows > 0 ? masks + this.#size('an_module_saved_bytes', batch, length) : 0);
+    run.saved = address + masks;
     if (mask && mask.size > 0) {
       mask.copyTo(address);
       run.mask = address;
@@ -605,7 +597,7 @@ export class Module {
 
   /** @param {(address: number, parameter: Parameter) => void} use the tensor of running statistics, of each */
   #eachBuffer(use) {
-    for (const parameter of this.#buffers) use(this.#values + parameter.offset, parameter);
+    for (const parameter of this.#parameters) if (!parameter.learned) use(this.#values + parameter.offset, parameter);
   }
 
   /**
@@ -687,7 +679,8 @@ export class Module {
   }
 }
 
-const FFN = 'd_model d_ff activation activation_p0 activation_p1 gated bias dropout init init_std'.split(' ');
+/** An Ffn's fields beside those of group ffn. */
+const OF_FFN = ['d_model', 'd_ff', 'init', 'init_std'];
 
 /**
  * A feed-forward network, dense or gated: `down(activation(up(x)))` or `down(activation(gate(x)) * up(x))`.
@@ -702,7 +695,7 @@ export class Ffn extends Module {
    */
   constructor(engine, config, init) {
     const fixed = { norm: 'none', placement: 'none', residual: false };
-    super(engine, ({ name }) => FFN.includes(name), config, fixed, init);
+    super(engine, ({ name, group }) => group === 'ffn' || OF_FFN.includes(name), config, fixed, init);
   }
 }
 
@@ -813,9 +806,6 @@ function named(tensors, learned) {
   const entries = [...tensors].filter(([parameter]) => parameter.learned === learned);
   return Object.freeze(Object.fromEntries(entries.map(([{ name }, tensor]) => [name, tensor])));
 }
-
-/** @param {number} rows */
-const maskBytes = (rows) => Math.ceil(rows / 4) * 16;
 
 /** @param {string} name as C has it */
 function camelCase(name) {

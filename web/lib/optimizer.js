@@ -74,10 +74,7 @@ export class Optimizer {
    * @param {unknown} options
    */
   constructor(engine, name, source, options) {
-    if (!(engine instanceof Engine)) {
-      throw new AddnormError('INVALID_ARGUMENT', 'Optimizer: made by an.optimizer, not by new');
-    }
-    this.#engine = engine;
+    this.#engine = Engine.of(engine, 'Optimizer: made by an.optimizer');
     const names = optimizers.map((info) => info.name);
     this.#kind = check.name('optimizer', name, names, 'UNKNOWN_NAME');
     const { defaults } = optimizers[names.indexOf(this.#kind)];
@@ -174,7 +171,8 @@ export class Optimizer {
    */
   #diverged(failing, step) {
     const from = this.#module && firstNotFinite(this.#module);
-    const culprit = failing.findLast(({ layer }) => from === null || layer === from) ?? failing[failing.length - 1];
+    const culprit =
+      failing.findLast(({ layer }) => from === null || layer === from) ?? /** @type {Entry} */ (failing.at(-1));
     const { name, layer } = culprit;
     const finite = Number.isFinite(normOf(this.#engine, [culprit]));
     const what = finite ? `'${name}' would become NaN or infinite` : `the gradient of '${name}' is not finite`;

@@ -63,10 +63,7 @@ export class Tensor {
    * @param {(() => void) | null} [owner] of a module's tensor, which lies in memory of the module: called after set()
    */
   constructor(engine, pointer, shape, owner = null) {
-    if (!(engine instanceof Engine)) {
-      throw new AddnormError('INVALID_ARGUMENT', 'Tensor: made by an.tensor(data, shape), not by new');
-    }
-    this.#engine = engine;
+    this.#engine = Engine.of(engine, 'Tensor: made by an.tensor(data, shape)');
     this.#pointer = pointer;
     this.#shape = shape;
     this.#owner = owner;

@@ -259,7 +259,7 @@ export function theory(engine, given, options) {
     squares[name].unshift(g.own * x.own + (length - 1) * g.cross * x.cross);
   };
 
-  /** @type {Operation} */
+  /** @param {Moments} x @returns {Step & { mean: number }} and the mean of the hidden layer */
   const ffn = (x) => {
     const up = variance.weight(d, h);
     const down = variance.weight(h, d, true);
@@ -268,6 +268,7 @@ export function theory(engine, given, options) {
     const hidden = config.gated ? product(phi.value, z) : phi.value;
     const kept = dropped(hidden, config.dropout);
     return {
+      mean: phi.mean,
       out: plus(times(kept, h * down), variance.bias(h, true)),
       back: (g) => {
         learn('down', g, kept);
@@ -346,10 +347,9 @@ export function theory(engine, given, options) {
   };
 
   // What F makes of a normed stream.
-  const z = plus(times({ own: 1, cross: 0 }, d * variance.weight(d, h)), variance.bias(d));
   const first = ffn({ own: 1, cross: 0 });
   const moments = {
-    mean: config.gated ? 0 : gauss.integrals(activation, z).mean,
+    mean: config.gated ? 0 : first.mean,
     c: first.out.own,
     cPrime: first.back({ own: 1, cross: 0 }).own,
   };
@@ -365,7 +365,7 @@ export function theory(engine, given, options) {
   for (let layer = 1; layer <= depth; layer++) {
     for (const sublayer of mixes ? [mean, ffn] : [ffn]) {
       steps.push(wired(sublayer, layer)(x));
-      x = steps[steps.length - 1].out;
+      x = /** @type {Step} */ (steps.at(-1)).out;
       streams.push(x.own);
     }
   }
