@@ -37,9 +37,7 @@ export function options(what, value, known, noun = 'option', prefix = '') {
   for (const key of Object.keys(value)) {
     const option = value[key];
     if (option === undefined) continue;
-    if (!names.includes(key)) {
-      throw new AddnormError('UNKNOWN_OPTION', `${what}: unknown ${noun} '${key}'; ${suggestion(key, names)}`);
-    }
+    name(what, key, names, 'UNKNOWN_OPTION', noun);
     if (option === null) continue;
     const check = table?.[key];
     if (isNames(check)) result[key] = name(prefix + key, option, check);
@@ -130,13 +128,14 @@ export function boolean(what, value) {
  * @param {string} what
  * @param {unknown} value
  * @param {readonly T[]} names
- * @param {'UNKNOWN_NAME' | 'INVALID_ARGUMENT'} [code]
+ * @param {'UNKNOWN_NAME' | 'UNKNOWN_OPTION' | 'INVALID_ARGUMENT'} [code]
+ * @param {string} [noun]
  * @returns {T}
  */
-export function name(what, value, names, code = 'INVALID_ARGUMENT') {
+export function name(what, value, names, code = 'INVALID_ARGUMENT', noun = 'name') {
   if (typeof value !== 'string') throw invalid(what, value, 'a name');
   if (names.includes(/** @type {T} */ (value))) return /** @type {T} */ (value);
-  throw new AddnormError(code, `${what}: unknown name ${describe(value)}; ${suggestion(value, names)}`);
+  throw new AddnormError(code, `${what}: unknown ${noun} ${describe(value)}; ${suggestion(value, names)}`);
 }
 
 /** As many axes as the module permutes. */

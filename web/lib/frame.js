@@ -10,7 +10,7 @@ import { addressOf, changed, fits, isTensor, numbersOf, Tensor } from './tensor.
 export class Operand {
   #frame;
   /** @type {Float32Array | null} */
-  #source;
+  #source = null;
   #address = 0;
 
   /**
@@ -26,8 +26,8 @@ export class Operand {
     this.shape = Object.freeze(shape);
     this.size = product(shape);
     this.tensor = tensor;
-    this.#source = typeof from === 'number' ? null : from;
     if (typeof from === 'number') this.#address = from;
+    else this.#source = from;
   }
 
   /** Its address. The first time it may allocate, so views that were made before are dead then. */
@@ -145,9 +145,9 @@ export class Frame {
       throw mismatch(what, shapeText(wanted), own ?? [data.length], hint);
     }
     const shape = wanted ?? own ?? [data.length];
-    if (address !== null) return new Operand(this, what, shape, address, /** @type {Tensor} */ (value));
     // A view of the instance's own memory is read in place: a copy might grow the memory and detach the view.
-    return new Operand(this, what, shape, this.memory.owns(data) ? data.byteOffset : data);
+    const from = address ?? (this.memory.owns(data) ? data.byteOffset : data);
+    return new Operand(this, what, shape, from, isTensor(value) ? value : null);
   }
 
   /**

@@ -4,7 +4,7 @@
 import * as check from './check.js';
 import { Engine } from './engine.js';
 import { AddnormError } from './errors.js';
-import { capabilities, chooseVariant, compile, instantiate, MAX_BYTES, MIN_BYTES } from './loader.js';
+import { capabilities, chooseVariant, compile, instantiate, MAX_BYTES, MIN_BYTES, VERSION } from './loader.js';
 import { loss } from './loss.js';
 import { Block, Ffn, Stack } from './module.js';
 import { addNorm, addNormBackward, norm, normBackward } from './norm.js';
@@ -180,7 +180,7 @@ export class Addnorm {
      * @readonly
      * @type {string}
      */
-    this.version = engine.memory.text('an_version') ?? '';
+    this.version = VERSION;
     /**
      * Per variant: whether this engine runs it, and why not.
      * @readonly

@@ -5,7 +5,7 @@ import { AddnormError, describe, quoted } from './errors.js';
 import { Memory, PAGE_BYTES } from './memory.js';
 
 /** This package's version. A module of another version has another ABI and is refused. */
-const VERSION = '0.1.0';
+export const VERSION = '0.1.0';
 
 /** What the modules import as their initial memory: build.sh's INITIAL_MEMORY. */
 const INITIAL_PAGES = 16;

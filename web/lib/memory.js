@@ -46,10 +46,14 @@ export class Memory {
     if (!this.#instance) {
       throw new AddnormError('DISPOSED', 'this instance of addnorm has been disposed; load() gives another');
     }
-    if (this.#trapped) {
-      throw new AddnormError('TRAP', `this instance is unusable since ${this.#trapped} trapped; load() gives another`);
-    }
+    if (this.#trapped) throw this.#trap();
     return { exports: this.#instance.exports, buffer: this.#instance.memory.buffer };
+  }
+
+  /** @param {unknown} [cause] */
+  #trap(cause) {
+    const text = `this instance is unusable since ${this.#trapped} trapped; load() gives another`;
+    return new AddnormError('TRAP', text, { cause });
   }
 
   /**
@@ -65,7 +69,7 @@ export class Memory {
     } catch (cause) {
       // The module's stack pointer and whatever it was writing are in an unknown state.
       this.#trapped = name;
-      throw new AddnormError('TRAP', `${name} trapped; this instance is unusable now, load() gives another`, { cause });
+      throw this.#trap(cause);
     }
   }
 

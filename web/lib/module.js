@@ -2,7 +2,7 @@
 // Feed-forward networks, blocks and stacks: modules that pack their parameters once, run many times, and learn.
 import * as check from './check.js';
 import { Engine } from './engine.js';
-import { AddnormError, isPlain, mismatch, quoted, shapeText, suggestion } from './errors.js';
+import { AddnormError, isPlain, mismatch, quoted, shapeText } from './errors.js';
 import { Frame } from './frame.js';
 import { decode } from './lists.js';
 import { numberOf, outsideDomain } from './ops.js';
@@ -108,13 +108,11 @@ export class Module {
     this.#engine = Engine.of(engine, 'a module is made by an.ffn, an.block or an.stack');
     this.#workspace = new Kept(engine.memory, 'the workspace');
     this.#saved = new Kept(engine.memory, 'what backward needs');
-    const known = engine.lists.fields.filter(has).map((field) => field.name);
-    const given = { ...check.options('config', config, known, 'field'), ...fixed };
     const { seed, weights, layout } = initOf(init);
     this.#seed = seed;
     try {
       this.#fields = engine.memory.alloc(engine.lists.fields.length * 8, 'the configuration');
-      this.#config = configure(engine, given, known, this.#fields);
+      this.#config = configure(engine, has, config, fixed, this.#fields);
       this.#parameters = this.#enumerate(fixed.layer === 0);
       this.#packed = this.#room('packed', 'the packed parameters');
       if (weights !== undefined) this.#adopt(weights, layout);
@@ -739,10 +737,7 @@ export class Stack extends Module {
  */
 export function matchNames(what, values, names) {
   if (!isPlain(values)) throw check.invalid(what, values, 'an object of named weights');
-  const unknown = Object.keys(values).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name '${unknown}'; ${suggestion(unknown, names)}`);
-  }
+  for (const name of Object.keys(values)) check.name(what, name, names, 'UNKNOWN_NAME');
   const missing = names.filter((name) => !Object.hasOwn(values, name));
   if (missing.length > 0) {
     throw new AddnormError('INVALID_ARGUMENT', `${what}: ${quoted(missing)} missing; expected ${quoted(names)}`);
@@ -767,14 +762,17 @@ export function sumSquares(engine, parts) {
 /**
  * Writes a configuration as the module reads it.
  * @param {Engine} engine
- * @param {Record<string, unknown>} given
- * @param {readonly string[]} known the names that may be given
+ * @param {(field: Field) => boolean} has which fields it has
+ * @param {unknown} config
+ * @param {Readonly<Record<string, unknown>>} fixed the values of other fields
  * @param {number} address of a double for each of all fields
  * @returns {Readonly<Record<string, number | boolean | string | null>>} with what auto stands for
  */
-export function configure(engine, given, known, address) {
+export function configure(engine, has, config, fixed, address) {
   const { memory, lists } = engine;
   const { fields } = lists;
+  const known = fields.filter(has).map(String);
+  const given = { ...check.options('config', config, known, 'field'), ...fixed };
   const values = fields.map((field) => encode(engine, field, given[field.name] ?? field.default, known));
   return Frame.run(engine, (frame) => {
     const resolved = frame.room(fields.length * 8);

@@ -47,13 +47,9 @@ export function numberOf(what, numbers, value, more = {}) {
 function activationOf(engine, what, name, params, aliases) {
   const index = numberOf(what, engine.lists.numbers.activation, name, aliases);
   const known = engine.lists.activations[index].params;
-  const given = check.options(
-    'params',
-    params,
-    known.map((param) => param.name),
-    'parameter',
-  );
-  const values = known.map((param) => check.float(`params.${param.name}`, given[param.name] ?? param.default));
+  const table = Object.fromEntries(known.map((param) => [param.name, check.float]));
+  const given = check.options('params', params, table, 'parameter', 'params.');
+  const values = known.map((param) => given[param.name] ?? param.default);
   for (const [i, param] of known.entries()) {
     const expected = outsideDomain(engine, index, i, values[i]);
     if (expected) throw check.invalid(`params.${param.name}`, values[i], expected);

@@ -304,7 +304,7 @@ function learnedOf(engine, source) {
     return { name, shape, size, value, gradient };
   });
   if (new Set(learned.flatMap(({ value, gradient }) => [value, gradient])).size < 2 * learned.length) {
-    throw new AddnormError('INVALID_ARGUMENT', 'parameters: a tensor comes twice; each value and gradient is another');
+    throw new AddnormError('INVALID_ARGUMENT', 'parameters: a tensor comes twice');
   }
   return learned;
 }

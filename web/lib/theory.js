@@ -233,11 +233,9 @@ function variances(config, additions) {
  * @returns {import('./types.js').Theory}
  */
 export function theory(engine, given, options) {
-  const known = engine.lists.fields.map((field) => String(field.name)).filter((name) => name !== 'layer');
-  const fields = { ...check.options('config', given, known, 'field'), layer: 0 };
   /** @type {any} */
   const config = Frame.run(engine, (frame) =>
-    configure(engine, fields, known, frame.room(engine.lists.fields.length * 8)),
+    configure(engine, ({ name }) => name !== 'layer', given, { layer: 0 }, frame.room(engine.lists.fields.length * 8)),
   );
   const { length: tokens } = check.options('options', options, ['length']);
   const length = check.integer('length', tokens ?? (config.positions || 1), 1, 2 ** 32 - 1);
