@@ -422,7 +422,7 @@ AN_API size_t an_module_saved_bytes(const double *config, size_t batch, size_t l
 /* y (batch, length, d_out or d_model), x (batch, length, d_in or d_model). y must not overlap x.
  * mask: batch * length elements, 0 where there is padding, or NULL. Such a position gives nothing to mixing and to
  *   batch_norm, whatever stands there; its own output is of no account, and dy there has to be 0. group_norm and
- *   instance_norm see it, in training as zeros.
+ *   instance_norm see zeros there in the first layer, and what becomes of them in the others.
  * saved: an_module_saved_bytes(config, batch, length), or NULL for inference. With it batch_norm takes its statistics
  *   over the batch and updates the running ones in `packed`, dropout acts with the mask that `seed` gives, and all that
  *   backward needs is kept. Without it batch_norm takes the running statistics, and seed is of no account.

@@ -43,7 +43,7 @@ static int needs_branch(const plan *p) {
   }
 }
 /* The norm's statistics go over the rows of a sequence, or of all. */
-static int norm_spans_sequence(const plan *p) {
+int block_norm_spans_sequence(const plan *p) {
   const int norm = plan_option(p, AN_FIELD_norm);
   return p->norms > 0 && (norm == AN_NORM_group_norm || norm == AN_NORM_instance_norm);
 }
@@ -227,7 +227,7 @@ static void finish(const pass *s, size_t sublayer, float *y, const float *x, flo
   switch (placement_of(p)) {
     case AN_PLACEMENT_post:
     case AN_PLACEMENT_deepnorm:
-      if (residual && !norm_spans_batch(p) && !norm_spans_sequence(p)) {
+      if (residual && !norm_spans_batch(p) && !block_norm_spans_sequence(p)) {
         norm_apply_add(given, y, NULL, NULL, x, given, packed_at(s, first.layer, first.weight),
                        packed_at(s, first.layer, first.weight + 1), packed_at(s, first.layer, first.weight + 2),
                        (size_t)plan_option(p, AN_FIELD_norm), stream_scale(p), p->config[AN_FIELD_eps],
@@ -259,7 +259,7 @@ static const float *branch_input(const pass *s, size_t sublayer, float *normed, 
 
 /* Rows that are treated together in inference, where batch norm takes running statistics: as many as the cache holds, and
  * whole sequences where the sublayer sees those. */
-static int sees_sequences(const plan *p, int is_mixing) { return is_mixing || norm_spans_sequence(p); }
+static int sees_sequences(const plan *p, int is_mixing) { return is_mixing || block_norm_spans_sequence(p); }
 static size_t chunk_rows(const plan *p, int is_mixing, size_t batch, size_t length) {
   const size_t rows = batch * length, most = rows < MATMUL_ROWS ? rows : MATMUL_ROWS;
   if (!sees_sequences(p, is_mixing)) return most;

@@ -27,6 +27,9 @@ void block_norm(const pass *s, norm_place at, float *y, const float *x, const fl
 /* dx may equal x or dy; gradients of the parameters are added to. Over all rows of the pass. */
 void block_norm_gradient(const pass *s, norm_place at, float *dx, const float *x, const float *dy);
 
+/* Whether the norm's statistics go over the rows of a sequence, padding too. */
+int block_norm_spans_sequence(const plan *p);
+
 /* Sublayers are numbered through the layers. */
 size_t block_sublayers(const plan *p);
 int block_is_mixing(const plan *p, size_t sublayer);

@@ -28,8 +28,9 @@ size_t an_module_probe_count(const double *config) {
 static int has_final_norm(const plan *p) {
   return p->whole_stack && plan_option(p, AN_FIELD_norm) != AN_NORM_none && plan_option(p, AN_FIELD_final_norm);
 }
-/* The stream at the start is made from x, not x itself; and y from the stream at the end. */
-static int has_start(const plan *p) { return p->d_in > 0 || p->positions > 0; }
+/* The stream at the start is made from x, not x itself (where a norm sees padding, that is cleared first); and y from the
+ * stream at the end. */
+static int has_start(const plan *p) { return p->d_in > 0 || p->positions > 0 || block_norm_spans_sequence(p); }
 static int has_end(const plan *p) { return p->d_out > 0 || has_final_norm(p); }
 static size_t width_in(const plan *p) { return p->d_in ? p->d_in : p->d_model; }
 static size_t width_out(const plan *p) { return p->d_out ? p->d_out : p->d_model; }
@@ -38,6 +39,13 @@ static const norm_place final_norm = {0, P_final_norm_weight, P_final_norm_runni
 
 static float *own(const layout *l, const plan *p, const float *buffer, int id) {
   return plan_find(p, l, (float *)buffer, 0, id);
+}
+
+/* Padding counts as 0, whatever stands there: a norm over the sequence sees it, and 0 * NaN would reach the gradients of
+ * the weights. */
+static void clear_padding(const pass *s, float *x, size_t width) {
+  for (size_t r = 0; s->mask && r < s->batch * s->length; r++)
+    if (s->mask[r] == 0) memset(x + r * width, 0, width * sizeof(float));
 }
 
 static void start(const pass *s, float *stream, const float *x) {
@@ -53,6 +61,7 @@ static void start(const pass *s, float *stream, const float *x) {
     float *const sequence = stream + b * s->length * d;
     add_apply(sequence, sequence, position, 1, s->length * d);
   }
+  clear_padding(s, stream, d);
 }
 
 /* stream: becomes its norm if a head comes behind that and there is no room for it elsewhere. */
@@ -164,12 +173,6 @@ static void infer(const pass *s, float *y, const float *x, float *workspace) {
   if (has_end(p)) end(s, y, x, (float *)x);
 }
 
-/* Padding counts as 0, whatever stands there: 0 * NaN would reach the gradients of the weights. */
-static void clear_padding(const pass *s, float *x, size_t width) {
-  for (size_t r = 0; s->mask && r < s->batch * s->length; r++)
-    if (s->mask[r] == 0) memset(x + r * width, 0, width * sizeof(float));
-}
-
 static void train(const pass *s, float *y, const float *x, float *saved, float *workspace) {
   const plan *p = s->p;
   const size_t rows = s->batch * s->length, stream = align4(rows * p->d_model), sublayers = block_sublayers(p);
@@ -180,7 +183,6 @@ static void train(const pass *s, float *y, const float *x, float *saved, float *
     x = saved;
   }
   start(s, at, x);
-  clear_padding(s, at, p->d_model);
   for (size_t i = 0; i < sublayers; i++) {
     const float *const in = at;
     float *const kept = at + stream;
