@@ -56,16 +56,21 @@ const report = await page.evaluate(async (rounds) => {
   tf.wasm.setWasmPaths('/tf/tfjs-backend-wasm/dist/');
   await tf.setBackend('wasm');
   await tf.ready();
+  if (!(await tf.env().getAsync('WASM_HAS_SIMD_SUPPORT'))) throw new Error('tfjs runs without SIMD');
   const peer = (mine) => {
     const state = mine.ffn.state();
-    const variable = (name) => tf.variable(tf.tensor(state[name].data, state[name].shape));
+    // Matrices as [in, out], which its product takes without turning them.
+    const variable = (name) => {
+      const value = tf.tensor(state[name].data, state[name].shape);
+      return tf.variable(value.rank === 2 ? tf.transpose(value) : value);
+    };
     const [up, upBias, down, downBias] = ['up', 'up_bias', 'down', 'down_bias'].map(variable);
     const x = tf.tensor(mine.x.toArray(), [rows, d]);
     const target = tf.tensor(mine.target.toArray(), [rows, d]);
     const gelu = (z) => tf.mul(tf.mul(z, 0.5), tf.add(tf.erf(tf.mul(z, Math.SQRT1_2)), 1));
     const forward = () => {
-      const hidden = gelu(tf.add(tf.matMul(x, up, false, true), upBias));
-      return tf.add(tf.matMul(hidden, down, false, true), downBias);
+      const hidden = gelu(tf.add(tf.matMul(x, up), upBias));
+      return tf.add(tf.matMul(hidden, down), downBias);
     };
     const optimizer = tf.train.adam(rate, 0.9, 0.999, 1e-8);
     return {
