@@ -84,7 +84,7 @@ function targetOf(frame, target, { shape }, axis, ignored) {
     const text = `${shapeText(rowShape)} for labels or ${shapeText(shape)} for probabilities`;
     throw mismatch('target', text, own ?? [values.length]);
   }
-  const labels = labelsOf(values, shape[axis], ignored);
+  const labels = labelsOf(values, check.product(rowShape), shape[axis], ignored);
   const address = frame.room(labels.length * 4, 'target');
   frame.memory.words(address, labels.length).set(labels);
   return { labels: address, soft: null };
@@ -128,11 +128,13 @@ function isIntegers(value) {
 
 /**
  * @param {List} values
+ * @param {number} length how many the kernel reads, whatever the list has become
  * @param {number} classes
  * @param {number} ignored
  */
-function labelsOf(values, classes, ignored) {
-  return Int32Array.from(values, (value, i) => {
+function labelsOf(values, length, classes, ignored) {
+  return Int32Array.from({ length }, (_, i) => {
+    const value = values[i];
     const label = /** @type {number} */ (typeof value === 'bigint' ? Number(value) : value);
     if (label === ignored || (Number.isInteger(label) && label >= 0 && label < classes)) return label;
     throw check.invalid(`target[${i}]`, value, `a label from 0 to ${classes - 1}, or ignoreIndex ${ignored}`);

@@ -3,12 +3,11 @@
 import * as check from './check.js';
 import { Engine } from './engine.js';
 import { AddnormError, isPlain, mismatch, quoted, shapeText } from './errors.js';
-import { Frame } from './frame.js';
+import { Frame, Operand } from './frame.js';
 import { decode } from './lists.js';
 import { numberOf, outsideDomain } from './ops.js';
 import { release, Tensor } from './tensor.js';
 
-/** @typedef {import('./frame.js').Operand} Operand */
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').TensorLike} TensorLike */
 /** @typedef {Engine['lists']['fields'][number]} Field */
@@ -626,14 +625,14 @@ export class Module {
   loadState(state) {
     this.#alive();
     Frame.run(this.#engine, (frame) => {
-      const operands = this.#match(frame, 'state', state, 'out_in');
-      const targets = [...this.#materialise()].map(([{ name }, tensor]) => frame.input(name, tensor));
+      const what = 'state';
+      const operands = this.#match(frame, what, state, 'out_in');
+      this.#materialise();
+      const own = new Operand(frame, what, [this.#size('an_module_values_bytes') / 4], this.#values);
       // A parameter that takes the place of another is read before it is itself overwritten.
-      const sources = operands.map((operand, i) =>
-        targets.some((target, j) => j !== i && operand.overlaps(target)) ? operand.copy() : operand,
-      );
+      const sources = operands.map((operand) => (operand.overlaps(own) ? operand.copy() : operand));
       this.#parameters.forEach((parameter, i) => {
-        sources[i].copyTo(targets[i].address);
+        sources[i].copyTo(this.#values + parameter.offset);
         this.#change(parameter);
       });
     });
@@ -737,7 +736,8 @@ export class Stack extends Module {
  */
 export function matchNames(what, values, names) {
   if (!isPlain(values)) throw check.invalid(what, values, 'an object of named weights');
-  for (const name of Object.keys(values)) check.name(what, name, names, 'UNKNOWN_NAME');
+  const known = new Set(names);
+  for (const name of Object.keys(values)) if (!known.has(name)) check.name(what, name, names, 'UNKNOWN_NAME');
   const missing = names.filter((name) => !Object.hasOwn(values, name));
   if (missing.length > 0) {
     throw new AddnormError('INVALID_ARGUMENT', `${what}: ${quoted(missing)} missing; expected ${quoted(names)}`);
