@@ -1,5 +1,5 @@
-// Builds every tests/c/*_test.c against src/*.c in every configuration and runs it: one Node test a pair.
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
+// Builds every tests/c/*_test.c against src/*.c in every configuration and runs it: one Node test a pair, two at a time.
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
@@ -36,16 +36,17 @@ for (const { name, cc, flags, under } of configurations) {
   const skip = missing ? `${missing} is not installed` : !simde && 'SIMDe is not installed (Debian: libsimde-dev)';
   if (skip && process.env.CI === 'true') throw new Error(`CI needs every configuration: ${skip}`);
 
-  test(name, { skip }, async (t) => {
+  test(name, { skip, concurrency: 2 }, async (t) => {
     const dir = join(root, 'dist/native', name.replace(/\W+/g, '-'));
     mkdirSync(dir, { recursive: true });
     const common = ['-std=gnu11', '-ffp-contract=off', ...warnings, ...flags];
     const objects = sources.map((file) => join(dir, file.replace(/c$/, 'o')));
-    for (let i = 0; i < sources.length; i++) {
-      execFileSync(cc, [...common, '-c', join(root, 'src', sources[i]), '-o', objects[i]], { stdio: 'inherit' });
+    const compile = (i) => run(cc, [...common, '-c', join(root, 'src', sources[i]), '-o', objects[i]]);
+    for (let i = 0; i < sources.length; i += 2) {
+      await Promise.all([i, i + 1].filter((at) => at < sources.length).map(compile));
     }
-    for (const file of tests) {
-      await t.test(basename(file, '_test.c'), async () => {
+    const programs = tests.map((file) =>
+      t.test(basename(file, '_test.c'), async () => {
         const program = join(dir, basename(file, '.c'));
         await run(cc, [...common, join(root, 'tests/c', file), ...objects, '-lm', '-o', program]);
         const command = under ? [under, '--quiet', '--error-exitcode=9', '--leak-check=full', program] : [program];
@@ -53,7 +54,8 @@ for (const { name, cc, flags, under } of configurations) {
         await run(command[0], command.slice(1), { env, maxBuffer: 1 << 26 }).catch((error) => {
           throw new Error(`${error.stdout}\n${error.stderr}`.trim());
         });
-      });
-    }
+      }),
+    );
+    await Promise.all(programs);
   });
 }
