@@ -20,7 +20,6 @@ const sanitizers = [
 ];
 const configurations = [
   { name: 'gcc, simd', cc: 'gcc', flags: ['-O2'] },
-  { name: 'gcc, scalar', cc: 'gcc', flags: ['-O2', '-DAN_SCALAR'] },
   { name: 'clang, simd, AddressSanitizer and UBSan', cc: 'clang', flags: sanitizers },
   { name: 'clang, fused, AddressSanitizer and UBSan', cc: 'clang', flags: [...sanitizers, '-mfma', '-DAN_TEST_FUSED'] },
   { name: 'clang, scalar, AddressSanitizer and UBSan', cc: 'clang', flags: [...sanitizers, '-DAN_SCALAR'] },
