@@ -1,9 +1,9 @@
 /* One sublayer: in which order norm, branch, dropout and residual act on the rows, and back. The branch is the FFN or
  * what mixes tokens. Vector code stands below this file.
  *
- * In training a sublayer keeps, one after the other, what the branch was given where that is not the stream itself, what
- * the branch gave where a norm or a scale comes behind it (with post and deepnorm the sum that is normed), and what the
- * branch keeps.
+ * In training a sublayer keeps, one after the other, what the branch was given where that is not the stream itself,
+ * what the branch gave where a norm or a scale comes behind it (with post and deepnorm the sum that is normed), and
+ * what the branch keeps.
  */
 #include "block.h"
 
@@ -199,9 +199,15 @@ static void branch_backward(const pass *s, size_t sublayer, float *dx, const flo
 #define GRADIENT(id) gradient_at(s, layer, P_##id)
   if (block_is_mixing(s->p, sublayer)) {
     const mixing m = mixing_of(s, layer);
-    const mixing_gradients g = {GRADIENT(query),      GRADIENT(query_bias),        GRADIENT(key),
-                                GRADIENT(key_bias),   GRADIENT(value),             GRADIENT(value_bias),
-                                GRADIENT(out),        GRADIENT(out_bias),          GRADIENT(query_norm_weight),
+    const mixing_gradients g = {GRADIENT(query),
+                                GRADIENT(query_bias),
+                                GRADIENT(key),
+                                GRADIENT(key_bias),
+                                GRADIENT(value),
+                                GRADIENT(value_bias),
+                                GRADIENT(out),
+                                GRADIENT(out_bias),
+                                GRADIENT(query_norm_weight),
                                 GRADIENT(key_norm_weight)};
     mixing_bwd(dx, &g, x, dy, s->mask, saved, workspace, &m, s->batch, s->length);
   } else {
@@ -257,8 +263,8 @@ static const float *branch_input(const pass *s, size_t sublayer, float *normed, 
   return normed;
 }
 
-/* Rows that are treated together in inference, where batch norm takes running statistics: as many as the cache holds, and
- * whole sequences where the sublayer sees those. */
+/* Rows that are treated together in inference, where batch norm takes running statistics: as many as the cache holds,
+ * and whole sequences where the sublayer sees those. */
 static int sees_sequences(const plan *p, int is_mixing) { return is_mixing || block_norm_spans_sequence(p); }
 static size_t chunk_rows(const plan *p, int is_mixing, size_t batch, size_t length) {
   const size_t rows = batch * length, most = rows < MATMUL_ROWS ? rows : MATMUL_ROWS;
@@ -470,7 +476,8 @@ static double dead_share(const pass *s, const float *hidden, float *unit) {
 
 /* Counts elements near the end of tanh's or sigmoid's range. */
 static void count_saturated(double *saturated, double *all, const float *y, size_t n, int is_sigmoid) {
-  for (size_t i = 0; i < n; i++) *saturated += is_sigmoid ? y[i] < 0.01f || y[i] > 0.99f : y[i] > 0.99f || y[i] < -0.99f;
+  for (size_t i = 0; i < n; i++)
+    *saturated += is_sigmoid ? y[i] < 0.01f || y[i] > 0.99f : y[i] > 0.99f || y[i] < -0.99f;
   *all += (double)n;
 }
 

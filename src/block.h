@@ -45,8 +45,8 @@ size_t block_backward_size(const plan *p, size_t batch, size_t length);
 void block_inference(const pass *s, size_t sublayer, float *y, const float *x, float *workspace);
 void block_training(const pass *s, size_t sublayer, float *y, const float *x, float *saved, float *workspace);
 
-/* dy becomes dx. x, y: what entered and left. probe: one row of an_probe_count() doubles or NULL, of which the part that
- * the branch tells is written. */
+/* dy becomes dx. x, y: what entered and left. probe: one row of an_probe_count() doubles or NULL, of which the part
+ * that the branch tells is written. */
 void block_backward(const pass *s, size_t sublayer, float *dy, const float *x, const float *y, const float *saved,
                     float *workspace, double *probe);
 

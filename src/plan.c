@@ -43,7 +43,9 @@ static void shape_sublayer(plan *p, int norm, int running, int scale) {
 /* ---- Layouts ---- */
 
 static uint64_t align4(uint64_t floats) { return (floats + 3) / 4 * 4; }
-static uint64_t panels(uint64_t in, uint64_t out) { return in * ((out + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL); }
+static uint64_t panels(uint64_t in, uint64_t out) {
+  return in * ((out + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL);
+}
 /* Matrices that are multiplied by; the positions' vectors are added. */
 static int is_weight(const plan *p, int parameter) { return p->rows[parameter] > 0 && parameter != P_position; }
 
@@ -368,9 +370,10 @@ static double placement_flops(const plan *p) {
 }
 
 /* Counted are: a multiply-add 2; a bias, the product with the gate, an activation (whatever it costs), a weight or bias
- * of a norm, a scale, the residual addition and deepnorm's factor 1 each an element; a norm as norm_flops; a term of the
- * mean over tokens 1; of attention 2 multiply-adds an element of the head and 5 operations of the softmax a score, all
- * length^2 of them, causal or not. Terms that do not grow with the width (a row's root and division) are left out. */
+ * of a norm, a scale, the residual addition and deepnorm's factor 1 each an element; a norm as norm_flops; a term of
+ * the mean over tokens 1; of attention 2 multiply-adds an element of the head and 5 operations of the softmax a score,
+ * all length^2 of them, causal or not. Terms that do not grow with the width (a row's root and division) are left out.
+ */
 an_status an_module_cost(double cost[4], const double *config, size_t batch, size_t length) {
   plan p;
   const an_status status = plan_make(&p, config);

@@ -5,8 +5,8 @@
 #include "config.h"
 
 /* The parameters, in the order in which they are listed: those of each layer, those of the stack before and behind its
- * layers, and what the latter has as buffers. Those of a norm follow each other as weight, bias, alpha, those of a second
- * norm behind them; running statistics as mean, var. */
+ * layers, and what the latter has as buffers. Those of a norm follow each other as weight, bias, alpha, those of a
+ * second norm behind them; running statistics as mean, var. */
 /* clang-format off */
 #define LAYER_PARAMETERS(X)                                                                              \
   X(query) X(query_bias) X(key) X(key_bias) X(value) X(value_bias) X(out) X(out_bias)                    \
@@ -29,7 +29,7 @@ enum {
   LAYER_PARAMETERS(X) STACK_PARAMETERS(X)
 #undef X
       PARAMETER_COUNT,
-  LAYER_COUNT = P_input,       /* parameters before this one are a layer's */
+  LAYER_COUNT = P_input,           /* parameters before this one are a layer's */
   BEFORE_END = P_final_norm_weight /* and the stack's before this one come before the layers */
 };
 
@@ -45,8 +45,8 @@ typedef struct plan {
   size_t d_model, d_ff, d_in, d_out, positions;
   size_t first_layer, layers; /* first_layer: from 0 */
   int whole_stack;
-  int sublayers; /* of a layer: 1, with mixing 2 */
-  int norms;     /* of a sublayer: 0, 1 or 2 */
+  int sublayers;                                       /* of a layer: 1, with mixing 2 */
+  int norms;                                           /* of a sublayer: 0, 1 or 2 */
   size_t rows[PARAMETER_COUNT], cols[PARAMETER_COUNT]; /* rows 0: one axis; cols 0: there is no such parameter */
   layout values, packed, packed_bwd;
 } plan;

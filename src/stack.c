@@ -1,7 +1,7 @@
 /* Modules: a stack of blocks with its ends, or one block, forward and backward. Vector code stands below this file.
  *
- * In inference two streams take turns. In training all are kept, one behind each sublayer, and backward goes through them
- * in the other order with one gradient, that of the stream of the moment.
+ * In inference two streams take turns. In training all are kept, one behind each sublayer, and backward goes through
+ * them in the other order with one gradient, that of the stream of the moment.
  */
 #include <string.h>
 
@@ -28,8 +28,8 @@ size_t an_module_probe_count(const double *config) {
 static int has_final_norm(const plan *p) {
   return p->whole_stack && plan_option(p, AN_FIELD_norm) != AN_NORM_none && plan_option(p, AN_FIELD_final_norm);
 }
-/* The stream at the start is made from x, not x itself (where a norm sees padding, that is cleared first); and y from the
- * stream at the end. */
+/* The stream at the start is made from x, not x itself (where a norm sees padding, that is cleared first); and y from
+ * the stream at the end. */
 static int has_start(const plan *p) { return p->d_in > 0 || p->positions > 0 || block_norm_spans_sequence(p); }
 static int has_end(const plan *p) { return p->d_out > 0 || has_final_norm(p); }
 static size_t width_in(const plan *p) { return p->d_in ? p->d_in : p->d_model; }
@@ -41,8 +41,8 @@ static float *own(const layout *l, const plan *p, const float *buffer, int id) {
   return plan_find(p, l, (float *)buffer, 0, id);
 }
 
-/* Padding counts as 0, whatever stands there: a norm over the sequence sees it, and 0 * NaN would reach the gradients of
- * the weights. */
+/* Padding counts as 0, whatever stands there: a norm over the sequence sees it, and 0 * NaN would reach the gradients
+ * of the weights. */
 static void clear_padding(const pass *s, float *x, size_t width) {
   for (size_t r = 0; s->mask && r < s->batch * s->length; r++)
     if (s->mask[r] == 0) memset(x + r * width, 0, width * sizeof(float));
@@ -81,8 +81,8 @@ static void end(const pass *s, float *y, const float *stream, float *normed) {
 
 static size_t align4(size_t floats) { return (floats + 3) / 4 * 4; }
 
-/* The rows, if their sizes can be told: below the bound no sum of a sublayer's sizes overflows, and what is beyond it has
- * no room in memory, being needed many times. A row norm in inference works on a few rows at a time. */
+/* The rows, if their sizes can be told: below the bound no sum of a sublayer's sizes overflows, and what is beyond it
+ * has no room in memory, being needed many times. A row norm in inference works on a few rows at a time. */
 static an_status measure(const plan *p, int training, size_t batch, size_t length, size_t *rows) {
   const int whole = training || p->sublayers == 2 || p->whole_stack;
   size_t widest = width_in(p) > width_out(p) ? width_in(p) : width_out(p);

@@ -75,7 +75,8 @@ static void module_make(module *m, const double *config, size_t batch, size_t le
   for (size_t i = 0; i < m->count; i++) {
     parameter *p = m->list + i;
     size_t rows, cols;
-    const size_t axes = an_module_parameter_shape(config, i, &rows, &cols), layer = an_module_parameter_layer(config, i);
+    const size_t axes = an_module_parameter_shape(config, i, &rows, &cols),
+                 layer = an_module_parameter_layer(config, i);
     const char *name = an_module_parameter_name(config, i);
     if (layer)
       snprintf(p->name, sizeof p->name, "%zu.%s", layer, name);
@@ -270,7 +271,8 @@ static void ref_sublayer(const module *m, const double *v, double *x, size_t lay
     ref_mixing(m, v, y, t, layer);
   else
     ref_ffn(m, v, y, t, layer, training);
-  if (training) ref_drop(m, y, n, get(m, "residual_dropout"), 0x80000000u + 4 * (uint32_t)(layer - 1) + (mixes ? 2 : 1));
+  if (training)
+    ref_drop(m, y, n, get(m, "residual_dropout"), 0x80000000u + 4 * (uint32_t)(layer - 1) + (mixes ? 2 : 1));
   if (IS("peri")) ref_norm(m, v, y, layer, second, training);
   if (IS("output")) ref_norm(m, v, y, layer, first, training);
   for (size_t i = 0; i < n; i++) {
@@ -316,8 +318,8 @@ static double worst_forward, worst_gradient;
 static void forward(const module *m, float *y, const float *x, void *saved) {
   const size_t bytes = an_module_workspace_bytes(m->config, saved != NULL, m->batch, m->length);
   float *workspace = guarded_alloc(bytes / sizeof(float), 1);
-  const an_status status = an_module_fwd(y, x, m->mask, m->packed, saved, workspace, bytes, m->config, m->seed,
-                                         m->batch, m->length);
+  const an_status status =
+      an_module_fwd(y, x, m->mask, m->packed, saved, workspace, bytes, m->config, m->seed, m->batch, m->length);
   CHECK(status == AN_OK, "forward: %s", an_status_name(status));
   guarded_free(workspace, bytes / sizeof(float), 1, "workspace");
 }
@@ -582,11 +584,12 @@ static void test_probe(void) {
   for (size_t r = 0; r < 4; r++) {
     double xx = 0, xy = 0, yy = 0;
     for (size_t i = r * 6; i < r * 6 + 6; i++)
-      xx += xd[i] * xd[i], yy += stream[i] * stream[i], xy += xd[i] * stream[i], difference_of += pow(stream[i] - xd[i], 2);
+      xx += xd[i] * xd[i], yy += stream[i] * stream[i], xy += xd[i] * stream[i],
+          difference_of += pow(stream[i] - xd[i], 2);
     cosine += xy / sqrt(xx * yy) / 4;
   }
   const double mean = sum / 24;
-#define TOLD(row, name) probe[(row) * width + find(name, width, an_probe_name)]
+#define TOLD(row, name) probe[(row)*width + find(name, width, an_probe_name)]
   CHECK(fabs(TOLD(0, "mean") - mean) < 1e-6, "mean %g", TOLD(0, "mean"));
   CHECK(fabs(TOLD(0, "std") - sqrt(square / 24 - mean * mean)) < 1e-6, "std %g", TOLD(0, "std"));
   CHECK(fabs(TOLD(0, "rms") - sqrt(square / 24)) < 1e-6, "rms %g", TOLD(0, "rms"));
@@ -628,8 +631,9 @@ static void test_errors(void) {
   CHECK(BACKWARD(gradients, y, m.packed, NULL, saved, workspace, bytes, config, 3) == AN_NULL_POINTER, "packed_bwd");
   CHECK(BACKWARD(gradients, y, m.packed, m.packed_bwd, NULL, workspace, bytes, config, 3) == AN_NULL_POINTER, "saved");
   CHECK(BACKWARD(gradients, y, m.packed, m.packed_bwd, saved, NULL, bytes, config, 3) == AN_NULL_POINTER, "workspace");
-  CHECK(BACKWARD(gradients, y, m.packed, m.packed_bwd, saved, workspace, bytes - 1, config, 3) == AN_WORKSPACE_TOO_SMALL,
-        "workspace size");
+  CHECK(
+      BACKWARD(gradients, y, m.packed, m.packed_bwd, saved, workspace, bytes - 1, config, 3) == AN_WORKSPACE_TOO_SMALL,
+      "workspace size");
   CHECK(BACKWARD(gradients, y, m.packed, m.packed_bwd, saved, workspace, bytes, NULL, 3) == AN_NULL_POINTER, "config");
   CHECK(BACKWARD(NULL, NULL, NULL, NULL, NULL, NULL, 0, config, 0) == AN_OK, "no rows");
   CHECK(an_module_workspace_bytes(config, 3, 1, 3) == 0 && an_module_workspace_bytes(config, -1, 1, 3) == 0, "kind");
