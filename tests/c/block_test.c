@@ -1,8 +1,8 @@
 /* The block in every placement with every norm against the formulas in double, in buffers of exact size; its
  * parameters, their initial values, its cost, and the configuration's checks. */
-#include "test.h"
+#include "names.h"
 
-enum { MAX_FIELDS = 64, MAX_PARAMETERS = 32 };
+enum { MAX_PARAMETERS = 32 };
 
 #if defined(AN_TEST_QUICK)
 enum { QUICK = 1 };
@@ -12,22 +12,8 @@ enum { QUICK = 0 };
 
 static uint64_t state = 7;
 
-/* ---- Names ---- */
-
-static size_t find(const char *name, size_t count, const char *(*name_of)(size_t)) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(name_of(i), name) == 0) return i;
-  printf("no %s\n", name);
-  exit(1);
-}
-static size_t field(const char *name) { return find(name, an_field_count(), an_field_name); }
-static double activation(const char *name) { return (double)find(name, an_activation_count(), an_activation_name); }
-static double norm(const char *name) { return (double)find(name, an_norm_count(), an_norm_name); }
-static double placement(const char *name) { return (double)find(name, an_placement_count(), an_placement_name); }
 static double affine(const char *name) { return (double)find(name, 3, an_affine_name); }
-static double init(const char *name) { return (double)find(name, 8, an_init_name); }
 
-static void set(double *config, const char *name, double value) { config[field(name)] = value; }
 static double get(const double *config, const char *name) { return config[field(name)]; }
 
 static void small(double *config, double d_model, double d_ff) {

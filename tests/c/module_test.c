@@ -1,8 +1,6 @@
 /* Modules, one block and whole stacks, with everything that a configuration can say: forward in both ways and every
  * gradient against a reference in double, written from the formulas, and its central differences. */
-#include "test.h"
-
-enum { MAX_FIELDS = 64 };
+#include "names.h"
 
 #if defined(AN_TEST_QUICK)
 enum { QUICK = 1 };
@@ -11,18 +9,6 @@ enum { QUICK = 0 };
 #endif
 
 static uint64_t state = 11;
-
-static size_t find(const char *name, size_t count, const char *(*name_of)(size_t)) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(name_of(i), name) == 0) return i;
-  printf("no %s\n", name);
-  exit(1);
-}
-static size_t field(const char *name) { return find(name, an_field_count(), an_field_name); }
-static void set(double *config, const char *name, double value) { config[field(name)] = value; }
-static double activation(const char *name) { return (double)find(name, an_activation_count(), an_activation_name); }
-static double norm(const char *name) { return (double)find(name, an_norm_count(), an_norm_name); }
-static double placement(const char *name) { return (double)find(name, an_placement_count(), an_placement_name); }
 
 static double *doubles(size_t n) {
   double *x = n < 1u << 28 ? calloc(n + 1, sizeof(double)) : NULL;
@@ -659,7 +645,7 @@ static void test_init(void) {
     small(config, D, H);
     set(config, "depth", 6);
     set(config, "mixing", 1);
-    set(config, "init", (double)find(rules[i].name, 8, an_init_name));
+    set(config, "init", init(rules[i].name));
     double want[2] = {sqrt(2.0 / D), sqrt(2.0 / H)};
     if (strcmp(rules[i].name, "gpt2") == 0) want[0] = 0.02, want[1] = 0.02 / sqrt(12);
     if (strcmp(rules[i].name, "zero") == 0) want[0] = 1 / sqrt(3.0 * D), want[1] = 0;
