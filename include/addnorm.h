@@ -319,6 +319,18 @@ AN_API an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const fl
                                const float *packed_bwd, void *workspace, size_t workspace_bytes, int layout,
                                size_t rows, size_t in, size_t out);
 
+/* ---- Limits of the machine ---------------------------------------------------------------------------------------
+ * What speed is judged against: one thing done as fast as the engine can, and nothing else.
+ */
+
+/* Multiply-adds on twelve vectors in registers, `steps` times, as an_linear_fwd's are made: fused where relaxed SIMD
+ * fuses them, else a product and a sum, of one element where there is no SIMD. Returns how many floating-point
+ * operations that was, a multiply-add being two. */
+AN_API double an_limit_multiply_add(size_t steps);
+
+/* Reads x (n) once. Returns the sum, without a bound on its error. */
+AN_API double an_limit_read(const float *x, size_t n);
+
 /* ---- Configuration ----------------------------------------------------------------------------------------------
  * What a module is: an array of an_field_count() doubles, one a field, in the order of src/config.def; NaN is AUTO.
  * Enumerations are indices, truth values 0 or 1.

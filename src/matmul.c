@@ -311,3 +311,29 @@ an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const float *x,
   }
   return AN_OK;
 }
+
+/* ---- Limits ---- */
+
+double an_limit_multiply_add(size_t steps) {
+  enum { CHAINS = 12 }; /* as many as the largest tile has: enough to hide the latency, and all fit in registers */
+  vf sum[CHAINS], total = vf_set(0);
+  const vf half = vf_set(0.5f);
+  for (int i = 0; i < CHAINS; i++) sum[i] = total;
+  for (size_t k = 0; k < steps; k++)
+    for (int i = 0; i < CHAINS; i++) sum[i] = vf_madd(sum[i], half, half); /* goes to 1: never subnormal, never large */
+  for (int i = 0; i < CHAINS; i++) total = vf_add(total, sum[i]);
+  /* The sum has no part in the result, but the compiler must not know. */
+  return 2.0 * CHAINS * AN_LANES * (double)steps + (vf_sum(total) < 0);
+}
+
+double an_limit_read(const float *x, size_t n) {
+  enum { CHAINS = 8, STEP = CHAINS * AN_LANES };
+  vf sum[CHAINS], total = vf_set(0);
+  for (int i = 0; i < CHAINS; i++) sum[i] = total;
+  size_t k = 0;
+  for (; k + STEP <= n; k += STEP)
+    for (int i = 0; i < CHAINS; i++) sum[i] = vf_add(sum[i], vf_load(x + k + i * AN_LANES));
+  for (int i = 0; i < CHAINS; i++) total = vf_add(total, sum[i]);
+  for (; k < n; k += AN_LANES) total = vf_add(total, vf_load_some(x + k, n - k, 0.0f));
+  return (double)vf_sum(total);
+}

@@ -236,7 +236,22 @@ static void test_sizes_and_errors(void) {
   CHECK(an_linear_fwd(NULL, NULL, NULL, NULL, 0, 0, 0, 4, 4, 0) == AN_OK, "no columns");
 }
 
+/* The limits count what they say, and read what they say: a guarded buffer of any length, each element once. */
+static void test_limits(void) {
+  const size_t lanes = an_limit_multiply_add(1) / 24 > 1 ? 4 : 1;
+  CHECK(an_limit_multiply_add(1) == 24.0 * (double)lanes, "twelve vectors, two operations each");
+  CHECK(an_limit_multiply_add(1000) == 24000.0 * (double)lanes, "as often as there are steps");
+  CHECK(an_limit_multiply_add(0) == 0 && an_limit_read(NULL, 0) == 0, "nothing");
+  for (size_t n = 1; n < 80; n++) {
+    float *x = guarded_alloc(n, n % 4);
+    for (size_t i = 0; i < n; i++) x[i] = (float)(i + 1);
+    CHECK(an_limit_read(x, n) == (double)(n * (n + 1) / 2), "%zu elements", n);
+    guarded_free(x, n, n % 4, "an_limit_read");
+  }
+}
+
 int main(void) {
+  test_limits();
   test_shapes();
   test_row_independence();
   test_activations();

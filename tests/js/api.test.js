@@ -33,6 +33,18 @@ for (const variant of variants) {
   /** Runs fn in a scope, so that its tensors go. */
   const scoped = (name, fn) => check(name, () => an.scope(fn));
 
+  check('limits: rates, and nothing left behind', () => {
+    for (const options of [undefined, { bytes: 1 << 16 }, { bytes: 1 }]) {
+      const { flops, read, copy, ...rest } = an.limits(options);
+      assert.deepEqual(rest, {});
+      // Far from what any machine does; an error of unit would show.
+      assert.ok(flops > 1e7 && flops < 1e13, `${flops} FLOP/s`);
+      assert.ok(read > 1e4 && read < 1e13 && copy > 1e4 && copy < 1e13, `${read} B/s read, ${copy} B/s copied`);
+    }
+    assert.throws(() => an.limits({ bytes: 0 }), { code: 'INVALID_ARGUMENT', message: /^bytes: expected / });
+    assert.throws(() => an.limits({ size: 1 }), { code: 'UNKNOWN_OPTION', message: /size/ });
+  });
+
   test(`${variant}: lists`, () => {
     for (const [list, least] of [
       [an.activations, 20],

@@ -166,6 +166,7 @@ const modules = [
   'tasks',
   'loss',
   'theory',
+  'limits',
   'self-test',
   'index',
 ];

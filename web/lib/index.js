@@ -4,6 +4,7 @@
 import * as check from './check.js';
 import { Engine } from './engine.js';
 import { AddnormError } from './errors.js';
+import { limits } from './limits.js';
 import { capabilities, chooseVariant, compile, instantiate, MAX_BYTES, MIN_BYTES, VERSION } from './loader.js';
 import { loss } from './loss.js';
 import { Block, Ffn, Stack } from './module.js';
@@ -80,6 +81,8 @@ export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
 /** @typedef {import('./types.js').Labels} Labels */
 /** @typedef {import('./types.js').Layout} Layout */
 /** @typedef {import('./types.js').Learnable} Learnable */
+/** @typedef {import('./types.js').Limits} Limits */
+/** @typedef {import('./types.js').LimitsOptions} LimitsOptions */
 /** @typedef {import('./types.js').LinearOptions} LinearOptions */
 /** @typedef {import('./types.js').LoadOptions} LoadOptions */
 /** @typedef {import('./types.js').LossAlias} LossAlias */
@@ -626,6 +629,22 @@ export class Addnorm {
    */
   theory(config, options) {
     return theory(this.#engine, config, options);
+  }
+
+  /**
+   * Measures what this engine can do at most with this variant, in about 50 milliseconds: what the speed of a kernel or
+   * a module is to be compared with, measured in the same moments.
+   *
+   * ```js
+   * const { flops } = an.limits();
+   * const share = ffn.cost(rows).flops / seconds / flops;
+   * ```
+   * @param {LimitsOptions} [options]
+   * @returns {Limits}
+   * @throws {AddnormError} `OUT_OF_MEMORY` if there is no room for `bytes`
+   */
+  limits(options) {
+    return limits(this.#engine, options);
   }
 
   /**

@@ -118,6 +118,21 @@ export interface Stats {
   memory: number;
 }
 
+export interface LimitsOptions {
+  /** What is read or copied, at least; 16 MiB if not said. It is allocated for the while. */
+  readonly bytes?: number;
+}
+
+/** The best of a few samples. */
+export interface Limits {
+  /** Multiply-adds in registers, two operations each, in a second. */
+  readonly flops: number;
+  /** Bytes read in a second. */
+  readonly read: number;
+  /** Bytes read and bytes written in a second, together, one half of the working set being copied to the other. */
+  readonly copy: number;
+}
+
 export interface SelfTestReport {
   readonly variant: Variant | 'custom';
   /** Per operation the error of its weighted sum, and what is allowed. */
