@@ -1,0 +1,81 @@
+// Where a group runs: a page of headless Chromium or Firefox, or this very process.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { launch, serve } from '../browser/harness.js';
+
+const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+
+const page = `<!doctype html><title>bench</title><link rel="icon" href="data:,">
+  <script type="module">globalThis.bench = await import('/tests/bench/page.js');</script>`;
+
+/** A new page for every group, so that no group has another's memory. */
+async function inBrowser(browser, name, newPage) {
+  const server = await serve({ '/lib/': path('../../dist/lib/'), '/tests/': path('../') }, { '/': page });
+  const places = { lib: `${server.origin}/lib/`, base: `${server.origin}/tests/bench/node_modules/` };
+  return {
+    name,
+    async run(group, options) {
+      const { page, close } = await newPage();
+      try {
+        await page.goto(`${server.origin}/`);
+        await page.waitForFunction(() => globalThis.bench);
+        return await page.evaluate(
+          ([one, settings]) => globalThis.bench.runGroup(one, settings),
+          [group, { ...places, ...options }],
+        );
+      } finally {
+        await close();
+      }
+    },
+    async close() {
+      await browser.close();
+      await server.close();
+    },
+  };
+}
+
+export async function chromium() {
+  const browser = await launch();
+  return inBrowser(browser, `Chromium ${browser.version()}`, async () => {
+    const context = await browser.newContext();
+    return { page: await context.newPage(), close: () => context.close() };
+  });
+}
+
+export async function firefox() {
+  const { default: puppeteer } = await import('puppeteer-core');
+  const browser = await puppeteer.launch({
+    browser: 'firefox',
+    executablePath: '/usr/bin/firefox-esr',
+    // The clock in steps of 20 microseconds, not of a millisecond.
+    extraPrefsFirefox: { 'privacy.reduceTimerPrecision': false },
+    protocolTimeout: 600_000,
+  });
+  return inBrowser(browser, await browser.version(), async () => {
+    const page = await browser.newPage();
+    return { page, close: () => page.close() };
+  });
+}
+
+export async function node() {
+  // Node 20 and 21 run relaxed SIMD with this flag only.
+  if (Number(process.versions.node.split('.')[0]) < 22) setFlagsFromString('--experimental-wasm-relaxed-simd');
+  const { runGroup } = await import('./page.js');
+  const places = { lib: new URL('../../dist/lib/', import.meta.url).href };
+  places.base = new URL('node_modules/', import.meta.url).href;
+  return {
+    name: `Node ${process.versions.node}`,
+    run: (group, options) => runGroup(group, { ...places, ...options }),
+    async close() {},
+  };
+}
+
+/** The processor's name, as the system tells it. */
+export function processor() {
+  try {
+    return readFileSync('/proc/cpuinfo', 'utf8').match(/model name\s*: (.*)/)[1];
+  } catch {
+    return 'unknown processor';
+  }
+}

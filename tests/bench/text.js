@@ -1,0 +1,76 @@
+// Numbers as text, and the lines that a run prints.
+import { bars, judge } from './bars.js';
+
+/** 12.3 ms, 4.56 us */
+export function time(seconds) {
+  const [scale, unit] =
+    seconds < 1e-6 ? [1e9, 'ns'] : seconds < 1e-3 ? [1e6, 'us'] : seconds < 1 ? [1e3, 'ms'] : [1, 's'];
+  return `${(seconds * scale).toPrecision(3)} ${unit}`;
+}
+
+/** The rate of a job: GFLOP/s where there are products, else GB/s. */
+export function rate({ work, median }) {
+  if (!median || !(work.flops || work.bytes)) return '';
+  return work.flops
+    ? `${(work.flops / median / 1e9).toFixed(1)} GFLOP/s`
+    : `${(work.bytes / median / 1e9).toFixed(1)} GB/s`;
+}
+
+const megabytes = (bytes) => (bytes < 1e6 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 2 ** 20).toFixed(1)} MB`);
+/** What a limit was measured on. */
+export const labelOf = ({ label, work }) => (label === 'limit' ? (work.bytes ? megabytes(work.bytes) : '') : label);
+
+/** What was found of a result's exactness. */
+export function errorOf({ check }) {
+  if (!check) return '';
+  const ulp = check.ulp === null ? '' : `, ${check.ulp < 1e3 ? check.ulp.toFixed(1) : check.ulp.toExponential(0)} ULP`;
+  return `${check.absolute.toExponential(1)}${ulp}${check.verdict === 'known' ? ' (small values)' : ''}`;
+}
+
+export function groupLines({ jobs }) {
+  return jobs.map((job) => {
+    const head = `  ${labelOf(job).padEnd(22)} ${job.system.padEnd(15)}`;
+    if (job.skipped) return `${head} ${job.skipped}`;
+    const numbers = [time(job.min), time(job.median), `${(100 * job.spread).toFixed(0)} %`].map((one) =>
+      one.padStart(8),
+    );
+    return `${head} ${numbers.join(' ')}  ${rate(job).padStart(13)}  ${errorOf(job)}`;
+  });
+}
+
+/** A measured value against a bound, in the bound's own form. */
+export function amount(of, value) {
+  if (value === null || value === undefined) return '-';
+  if (of === 'seconds') return time(value);
+  const factor = ['best peer', 'onnxruntime', 'scalar'].includes(of);
+  return factor ? `${value.toFixed(2)} x` : `${(100 * value).toFixed(0)} %`;
+}
+
+const nouns = { seconds: 'a call', layer_norm: "less than layer_norm's time" };
+/** `>= 2.2 x best peer` */
+export const needText = ({ sign, value, of }) => `${sign} ${amount(of, value)} ${nouns[of] ?? of}`;
+
+/** The bars that a run has measured, as rows of text. */
+export function barRows(report) {
+  return bars
+    .filter(({ group }) => report.groups.some(({ name }) => name === group))
+    .map((bar) => {
+      const { values, met, best } = judge(bar, report.groups);
+      const item = /^\d+ rows$/.test(bar.label) ? bar.group : `${bar.group}: ${bar.label}`;
+      return {
+        work: item,
+        variant: bar.system,
+        need: bar.needs.map(needText).join(' or '),
+        measured: bar.needs.map(({ of }, i) => amount(of, values[i])).join(', '),
+        best: bar.needs.some(({ of }) => of === 'best peer') ? best : null,
+        verdict: met === null ? 'not measured' : met ? 'met' : 'NOT met',
+      };
+    });
+}
+
+export const barLines = (report) =>
+  barRows(report).map(({ work, variant, need, measured, best, verdict }) =>
+    [work.padEnd(38), variant.padEnd(15), need.padEnd(48), measured.padEnd(16), verdict, best ? `(${best})` : ''].join(
+      ' ',
+    ),
+  );
