@@ -91,7 +91,10 @@ test('a first visit compares two configurations, with the figures that Node give
   assert.match(await page.textContent('.explain'), /seed 7\. A \(Post-Norm\).* B \(Pre-Norm\).*Xiong et al\. 2020/);
   assert.ok((await page.$$('.plot canvas')).length >= 2, 'two charts are drawn');
   assert.ok((await page.$$('math')).length >= 3, 'formulas are MathML');
-  assert.match(await page.textContent('.status-bar'), /relaxed SIMD.*FLOP\/s.*wasm memory.*seed 7/s);
+  assert.match(
+    await page.textContent('.status-bar'),
+    /relaxed SIMD.*FLOP\/s = [\d.]+\u202f% of this browser’s peak.*wasm memory.*seed 7/s,
+  );
   await page.screenshot({ path: join(shots, 'forward.png') });
   await finish();
 });
@@ -363,12 +366,92 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
   assert.equal(rows.length, 6);
   for (const row of rows) {
     assert.match(row[3], /^[\d.]+ ± [\d.]+\u202f[mµ]s$/);
-    assert.match(row[6], /^9 × /);
+    assert.match(row[7], /^9 × /);
     assert.ok(toNumber(row[4]) > 0);
   }
   const cost = await page.$$eval('#panel .table-box >> nth=1', ([box]) => box.textContent);
   assert.match(cost, /132\u202fk/, 'parameters: 2 · 128 · 512 + 512 + 128 + 2 · 128');
   await page.screenshot({ path: join(shots, 'speed.png') });
+  await finish();
+});
+
+const ROOFLINE = '.chart:has(canvas), .chart:has(table)'; // the Speed panel has one
+const rooflineRows = (page) =>
+  page.$$eval(`${PANEL} .chart tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+/** "44.3 ± 0.6 GFLOP/s" → 44.3e9 */
+const quantity = (text) => {
+  const [, digits, prefix] = text.match(/^([\d.]+)(?: ± [\d.]+)?\u202f([kMGT]?)/);
+  return Number(digits) * { '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[prefix];
+};
+/** A share of at least two digits, out of figures of three. */
+function isShare(shown, part, whole, what) {
+  const share = toNumber(shown.replace('%', '')) / 100;
+  const expected = part / whole;
+  const rounding = expected < 0.1 ? 0.05 * expected : 0.005;
+  assert.ok(Math.abs(share - expected) <= rounding + 0.011 * expected, `${what}: ${shown}, not ${part} / ${whole}`);
+}
+
+test('the roofline: every share is of the limit shown, every configuration is in the table', { skip }, async () => {
+  const hash = 'c=A,preset:post_norm&c=Bee,preset:pre_norm&c=C,preset:smollm2_135m&panel=speed&rows=4&variant=simd';
+  const { page, finish } = await lab(hash);
+  await settled(page);
+  await page.focus('.chart .plot');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(() =>
+    /FLOP\/B: .*A [\d.]+.*FLOP\/s = /.test(document.querySelector('.readout').textContent),
+  );
+  await page.keyboard.press('Escape');
+  await page.screenshot({ path: join(shots, 'roofline.png') });
+  await page.click(`${ROOFLINE} >> button`);
+  const rows = await rooflineRows(page);
+  assert.deepEqual(
+    rows.map(([name, variant]) => `${name.trim()[0]} ${variant}`),
+    ['A', 'B', 'C'].flatMap((letter) => ['relaxed', 'simd', 'scalar'].map((variant) => `${letter} ${variant}`)),
+  );
+  // Operations and bytes by the shapes: the matrices' products are nearly all of it.
+  const intensities = [
+    [2 * 128 * 512, 128],
+    [2 * 128 * 512, 128],
+    [3 * 576 * 1536, 576],
+  ].map(([weights, d]) => (2 * weights * 4) / (4 * (weights + 2 * 4 * d)));
+  for (const [i, row] of rows.entries()) {
+    const [name, variant, ofRoof, bound, ofPeak, rate, roof, intensity, peak, reading, times] = row;
+    const what = `${name} ${variant}`;
+    isShare(ofPeak, Number(rate) * 1e9, quantity(peak), `${what}, of the peak`);
+    isShare(ofRoof, Number(rate), Number(roof), `${what}, of its roof`);
+    const slope = Number(intensity) * quantity(reading);
+    near(roof, Math.min(slope, quantity(peak)) / 1e9, `${what}, roof`, 0.01 * Number(roof));
+    if (slope < 0.97 * quantity(peak)) assert.equal(bound, 'memory', what);
+    if (slope > 1.03 * quantity(peak)) assert.equal(bound, 'arithmetic', what);
+    const expected = intensities[Math.floor(i / 3)];
+    assert.ok(Math.abs(intensity / expected - 1) < 0.03, `${what}: ${intensity} FLOP/B, by the shapes ${expected}`);
+    assert.match(reading, /± .* over (500\u202fk|10\u202fM)B$/);
+    assert.match(times, /^9 · [4-9]$/, `${what}: ${times}`);
+  }
+  // The status bar says the same of the selected configuration.
+  const selected = rows[3 + 1];
+  const bar = page.locator('.status-bar .share');
+  assert.ok((await bar.textContent()).startsWith(` = ${selected[4]} of this browser’s peak`), await bar.textContent());
+  assert.ok((await bar.getAttribute('title')).startsWith(`Peak ${selected[8]}, `));
+  const shown = (await page.textContent('.status-bar')).match(/B ([\d.]+\u202f[GM])FLOP/)[1];
+  near(String(quantity(shown) / 1e9), Number(selected[5]), 'status bar');
+
+  await page.click('text=中文');
+  assert.match(await page.textContent('.status-bar'), /FLOP\/s = 本浏览器峰值的 [\d.]+\u202f%/);
+  const chinese = await rooflineRows(page);
+  assert.deepEqual(
+    chinese.map((row) => row[8]),
+    rows.map((row) => row[8]),
+  );
+  assert.match(chinese.map((row) => row[3]).join(' '), /^(算力|内存)( (算力|内存)){8}$/);
+  await page.waitForFunction(() => location.hash.includes('lang=zh'));
+  await page.reload();
+  await settled(page);
+  assert.ok(await page.isChecked('input[name=variant][value=simd]'));
+  assert.equal(await page.getAttribute('#tab-speed', 'aria-selected'), 'true');
+  await page.click('text=English');
+  await page.waitForFunction(() => !location.hash.includes('zh'));
+  assert.match(await page.textContent('.status-bar'), /^SIMD.*B [\d.]+\u202f[GM]FLOP\/s = .*of this browser’s peak/);
   await finish();
 });
 

@@ -9,8 +9,9 @@ import { explanations } from '../../web/demo/explain.js';
 import * as fields from '../../web/demo/fields.js';
 import * as format from '../../web/demo/format.js';
 import { checkWidth, InputError, parseCsv, parseJson, parseNpy, parseNumbers } from '../../web/demo/input.js';
-import { histograms, medianSpread, seededNormal, summarize } from '../../web/demo/numbers.js';
+import { agree, histograms, medianSpread, seededNormal, summarize } from '../../web/demo/numbers.js';
 import { fieldsOf, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
+import { Gauge, standing, workingSet } from '../../web/demo/roofline.js';
 import * as state from '../../web/demo/state.js';
 import { texts } from '../../web/demo/texts/index.js';
 import { distance } from '../../web/demo/trace.js';
@@ -582,6 +583,121 @@ test('timing: batches are long enough, in turns, and a disturbed one is repeated
   assert.deepEqual(medianSpread([7]), { median: 7, low: 7, high: 7, half: 0, count: 1 });
 });
 
+test('timing: what comes before two batches agree is no sample', async () => {
+  // Each pass is faster than the one before, as while the engine compiles, down to a floor.
+  let cost = 40;
+  const run = () => {
+    cost = Math.max(5, cost * 0.6);
+    const end = performance.now() + cost;
+    while (performance.now() < end);
+  };
+  const [time] = await measure([{ run }], { batches: 3, milliseconds: 5 });
+  assert.equal(cost, 5, 'the floor was reached before the first sample');
+  assert.equal(time.count, 3);
+  assert.ok(agree(10, 10.9) && agree(10.9, 10) && !agree(10, 11.2) && !agree(1, 0) && !agree(undefined, 0));
+  // What never settles is sampled all the same.
+  let batch = 0;
+  const [uneven] = await measure(
+    [
+      {
+        run: () => {
+          const end = performance.now() + (++batch % 2 ? 2 : 6);
+          while (performance.now() < end);
+        },
+      },
+    ],
+    { batches: 2, milliseconds: 1 },
+  );
+  assert.equal(uneven.count, 2);
+});
+
+// ---- The roof
+
+test('a working set is 1, 2 or 5 × 10ⁿ, the next to the block’s bytes, and neither tiny nor huge', () => {
+  const cases = [
+    [788_000, 1e6],
+    [526_000, 5e5],
+    [18_900_000, 2e7],
+    [11_500_000, 1e7],
+    [3_000_000, 2e6],
+    [3_300_000, 5e6],
+    [7_500_000, 1e7],
+    [12, 1e5],
+    [541e6, 5e7],
+  ];
+  for (const [bytes, set] of cases) assert.equal(workingSet(bytes), set, `${bytes}`);
+});
+
+test('a block stands under the lower of peak and slope', () => {
+  const limits = {
+    peak: { median: 40e9, half: 1e9, count: 5 },
+    read: { bytes: 1e6, median: 20e9, half: 1e9, count: 5 },
+  };
+  const right = standing({ flops: 3e9, bytes: 1e8 }, { median: 0.1, limits });
+  assert.deepEqual(
+    [right.intensity, right.rate, right.roof, right.ofPeak, right.ofRoof, right.bound],
+    [30, 30e9, 40e9, 0.75, 0.75, 'arithmetic'],
+  );
+  const left = standing({ flops: 1e9, bytes: 2e9 }, { median: 0.125, limits });
+  assert.deepEqual(
+    [left.intensity, left.rate, left.roof, left.ofPeak, left.ofRoof, left.bound],
+    [0.5, 8e9, 10e9, 0.2, 0.8, 'memory'],
+  );
+  for (const time of [undefined, { median: 1 }, { median: 1, limits: null }, { median: 1, limits: { error: {} } }])
+    assert.equal(standing({ flops: 1, bytes: 1 }, time), null);
+});
+
+test('limits: warmed up, every set in turn, a disturbed measurement is repeated, an error ends it', async () => {
+  const asked = [];
+  let disposed = 0;
+  const rates = [10, 20, 21]; // slow until the engine has compiled
+  const fake = {
+    limits: ({ bytes }) => {
+      asked.push(bytes);
+      return { flops: rates[asked.length - 1] ?? 40, read: bytes / 10 };
+    },
+    dispose: () => disposed++,
+  };
+  const gauge = new Gauge(async () => fake, [1000, 2000]);
+  assert.equal(gauge.figures(1000), null);
+  const quiet = async () => true;
+  await gauge.sample(quiet);
+  assert.deepEqual(asked, [1000, 1000, 1000, 1000], 'three that do not count, then one');
+  assert.deepEqual(gauge.figures(1000).peak, { median: 40, low: 40, high: 40, half: 0, count: 1 });
+  assert.equal(gauge.figures(2000), null);
+  let calls = 0;
+  await gauge.sample(async () => calls++ > 0);
+  assert.deepEqual(asked.slice(4), [2000, 2000]);
+  await gauge.sample(quiet);
+  const { peak, read } = gauge.figures(1000);
+  assert.deepEqual([peak.count, read.count, read.bytes, read.median], [3, 2, 1000, 100]);
+  assert.equal(gauge.figures(2000).read.count, 1);
+  fake.limits = () => {
+    throw Object.assign(new Error('no room'), { code: 'OUT_OF_MEMORY' });
+  };
+  await gauge.sample(quiet);
+  assert.deepEqual(gauge.figures(1000), { error: { code: 'OUT_OF_MEMORY', message: 'no room' } });
+  gauge.dispose();
+  assert.equal(disposed, 1);
+  // Six sets are all there after three turns.
+  const many = new Gauge(async () => ({ limits: () => ({ flops: 1, read: 1 }), dispose() {} }), [1, 2, 3, 4, 5, 6]);
+  for (let i = 0; i < 3; i++) await many.sample(quiet);
+  for (let bytes = 1; bytes <= 6; bytes++) assert.equal(many.figures(bytes).read.count, 1);
+  await assert.rejects(
+    new Gauge(async () => ({ limits: () => ({ flops: 1, read: 1 }) }), [1]).sample(async () => {
+      throw new Error('cancelled');
+    }),
+    /cancelled/,
+  );
+});
+
+test('limits of the package itself', async () => {
+  const gauge = new Gauge(() => instance('simd'), [1e5]);
+  await gauge.sample(async () => true);
+  const { peak, read } = gauge.figures(1e5);
+  assert.ok(peak.median > 0 && read.median > 0 && peak.count === 1 && read.bytes === 1e5);
+});
+
 // ---- Figures as text
 
 test('figures have three digits, SI prefixes and a real minus sign', () => {
@@ -613,6 +729,10 @@ test('figures have three digits, SI prefixes and a real minus sign', () => {
   assert.equal(plain(format.spread({ median: 0.0412, half: 0, count: 1 }, 's')), '41.2 ms', 'one sample has no spread');
   assert.equal(plain(format.count(1234567)), '1 234 567');
   assert.equal(plain(format.percent(0.0512)), '5.12 %');
+  const shares = [0.0034, 0.0344, 0.0996, 0.894, 0.997, 1.234].map((share) => plain(format.roughPercent(share)));
+  assert.deepEqual(shares, ['0.34 %', '3.4 %', '10 %', '89 %', '100 %', '123 %']);
+  assert.deepEqual(format.powers(0.4, 340), [1, 10, 100]);
+  assert.deepEqual([1, 0.001, 1e12].map(format.power), ['10⁰', '10⁻³', '10¹²']);
   assert.equal(format.fieldValue(1e-5), '1e-5');
   assert.equal(format.axisNumber(-0.30000000000000004), '−0.3');
   const plainFormulas = catalog.placements.map(({ formula }) => format.plainFormula(formula));

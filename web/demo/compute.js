@@ -1,5 +1,5 @@
 // Runs configurations and times them. No DOM and no worker: `an` is an instance of the package, so Node's tests run it too.
-import { medianSpread, seededNormal, summarize } from './numbers.js';
+import { agree, medianSpread, seededNormal, summarize } from './numbers.js';
 import { distance, summarizeStages, trace } from './trace.js';
 
 // A forward pass of more work than this takes fewer rows, so that one stays far below a second on a phone.
@@ -94,32 +94,52 @@ export function forward(an, block, input) {
   });
 }
 
+const WARM_UP = 8;
+
+function timed(run, repeats) {
+  const start = performance.now();
+  for (let i = 0; i < repeats; i++) run();
+  return performance.now() - start;
+}
+
+// Long enough by the last time; at most tenfold at once, since first passes are slower than later ones.
+const longer = (repeats, took, milliseconds) =>
+  Math.max(repeats + 1, Math.ceil(repeats * Math.min(10, (1.1 * milliseconds) / Math.max(took, 0.01))));
+
+// The engine compiles again while it runs: until two successive batches agree, none counts. Returns how many passes make
+// a batch that is long enough for the clock.
+async function warmUp(run, milliseconds, pause) {
+  run(); // compiles, touches the memory
+  let repeats = 1;
+  let before = 0;
+  for (let left = WARM_UP; left > 0; ) {
+    const took = timed(run, repeats);
+    await pause();
+    const each = took / repeats;
+    if (took < milliseconds) repeats = longer(repeats, took, milliseconds);
+    else if (agree(each, before)) break;
+    else left--;
+    before = each;
+  }
+  return repeats;
+}
+
 /**
  * Times subjects in turns, so that a change of the machine's speed meets all alike: each is warmed up, its batch is
  * made long enough for the clock, and `batches` rounds follow.
  * @param subjects [{ run }] one call of run is one forward pass
  * @param {{ batches?: number, milliseconds?: number, pause?: (done: number, total: number) => Promise<boolean>,
- *   onRound?: (times: object[]) => void }} options
- *   pause is awaited after each batch; false repeats it. onRound gets the figures so far after each round
+ *   onRound?: (times: object[]) => unknown }} options
+ *   pause is awaited after each batch; false repeats it. onRound gets the figures so far after each round, and is awaited
  * @returns {Promise<{ median: number, half: number, count: number, repeats: number }[]>} seconds per forward
  */
 export async function measure(subjects, { batches = 5, milliseconds = 20, pause = async () => true, onRound } = {}) {
   const total = subjects.length * (batches + 1);
   let done = 0;
-  const timed = (run, repeats) => {
-    const start = performance.now();
-    for (let i = 0; i < repeats; i++) run();
-    return performance.now() - start;
-  };
-  // Long enough by the last time; at most tenfold at once, since first passes are slower than later ones.
-  const longer = (repeats, took) =>
-    Math.max(repeats + 1, Math.ceil(repeats * Math.min(10, (1.1 * milliseconds) / Math.max(took, 0.01))));
   const states = [];
   const soFar = () => states.map(({ samples, repeats }) => ({ ...medianSpread(samples), repeats }));
   for (const { run } of subjects) {
-    run(); // compiles, touches the memory
-    let repeats = 1;
-    for (let took = timed(run, 1); took < milliseconds; took = timed(run, repeats)) repeats = longer(repeats, took);
+    const repeats = await warmUp(run, milliseconds, () => pause(done, total));
     states.push({ run, repeats, samples: [] });
     await pause(++done, total);
   }
@@ -133,11 +153,11 @@ export async function measure(subjects, { batches = 5, milliseconds = 20, pause 
           state.samples.push(took / 1000 / repeats);
           break;
         }
-        state.repeats = longer(repeats, took); // the machine has become faster: this batch was too short for the clock
+        state.repeats = longer(repeats, took, milliseconds); // the machine has become faster: too short for the clock
       }
       done++;
     }
-    onRound?.(soFar());
+    await onRound?.(soFar());
   }
   return soFar();
 }

@@ -69,6 +69,21 @@ export const count = (value) =>
 
 export const percent = (share) => `${number(100 * share)}${NARROW}%`;
 
+/** 89 %, 3.4 %: a share as exactly as it can be measured. */
+export const roughPercent = (share) => `${share < 0.0995 ? number(100 * share, 2) : Math.round(100 * share)}${NARROW}%`;
+
+/** The powers of ten from low to high. */
+export function powers(low, high) {
+  const list = [];
+  for (let exponent = Math.ceil(Math.log10(low) - 1e-9); 10 ** exponent <= high; exponent++) list.push(10 ** exponent);
+  return list;
+}
+
+const SUPERSCRIPT = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
+/** 10³ */
+export const power = (value) =>
+  `10${[...String(Math.round(Math.log10(value)))].map((digit) => SUPERSCRIPT[digit]).join('')}`;
+
 /** A figure at an axis: as short as it is exact, a real minus sign. */
 export const axisNumber = (value) => sign(fieldValue(Math.abs(value) < 1e-12 ? 0 : Number(value.toPrecision(3))));
 

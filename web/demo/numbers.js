@@ -103,6 +103,9 @@ export function medianSpread(samples) {
   return { median, low, high, half: (high - low) / 2, count: sorted.length };
 }
 
+/** Whether two measurements of one thing are within a tenth of each other. */
+export const agree = (a, b) => Math.abs(a - b) <= 0.1 * Math.max(a, b);
+
 /** `count` normal numbers from a seed: the i-th depends on seed and i alone (Box–Muller over a 32-bit mixer). */
 export function seededNormal(seed, count, mean, std) {
   const out = new Float32Array(count);

@@ -5,6 +5,8 @@
 
 export const MAX_CONFIGS = 6;
 export const PANELS = ['wiring', 'forward', 'speed'];
+/** The builds of the module, the fastest first. */
+export const VARIANTS = ['relaxed', 'simd', 'scalar'];
 export const SIGNALS = ['output', 'branch', 'hidden', 'stream'];
 
 const integer = (min, max) => ({
@@ -32,7 +34,7 @@ export const PROPS = [
   { name: 'signal', key: 'signal', type: oneOf(...SIGNALS), initial: 'output' },
   { name: 'logShare', key: 'log', type: flag, initial: false },
   { name: 'sigma', key: 'sigma', type: flag, initial: false },
-  { name: 'variant', key: 'variant', type: oneOf('auto', 'relaxed', 'simd', 'scalar'), initial: 'auto' },
+  { name: 'variant', key: 'variant', type: oneOf('auto', ...VARIANTS), initial: 'auto' },
   { name: 'onlyDifferent', key: 'diff', type: flag, initial: false },
   { name: 'selected', key: 'selected', type: integer(0, MAX_CONFIGS - 1), initial: 1 },
   { name: 'language', key: 'lang', type: oneOf('auto', 'en', 'zh'), initial: 'auto' },

@@ -5,6 +5,7 @@ import { expose } from 'comlink';
 import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
 import { completed } from './fields.js';
 import { histograms, summarize } from './numbers.js';
+import { Gauge, workingSet } from './roofline.js';
 import { SIGNALS } from './state.js';
 
 const KEPT = 8;
@@ -123,7 +124,7 @@ async function runAll(job, id, report) {
     if (isHeavy(configs[index]) && entries.some(Boolean)) reportHistograms(job, entries, report);
     await breathe(id);
     try {
-      entries[index] = await computeOne(configs[index], job, id, report);
+      entries[index] = await computeOne(configs[index], index, job, id, report);
       report({ type: 'result', index, key, result: entries[index].result, times: entries[index].times });
     } catch (error) {
       if (error instanceof Cancelled) throw error;
@@ -145,7 +146,7 @@ function reportHistograms({ configs, sigma }, entries, report) {
 
 const plainError = (error) => ({ code: error.code ?? error.name, message: error.message });
 
-async function computeOne(config, job, id, report) {
+async function computeOne(config, index, job, id, report) {
   const known = kept.get(config.key);
   if (known) {
     kept.delete(config.key);
@@ -168,10 +169,12 @@ async function computeOne(config, job, id, report) {
     entry.result = { ...result, seeded, variant: an.variant, memory: an.stats().memory };
     if (heavy) {
       // Making it takes longer than timing it, so it is timed while it is there.
-      const timed = subject(an, block, input);
-      const pause = pauseOf(id, (done, total) => report({ type: 'progress', step: 'time', done, total }));
-      [entry.times[an.variant]] = await measure([timed], { batches: BATCHES.quick, pause });
-      timed.dispose();
+      const timed = [{ ...subject(an, block, input), variant: an.variant, bytes: entry.result.cost.bytes }];
+      const progress = (done, total) => report({ type: 'progress', step: 'time', done, total });
+      [entry.times[an.variant]] = await timeWithLimits(timed, BATCHES.quick, id, progress, ([time]) => {
+        report({ type: 'result', index, key: config.key, result: entry.result, times: { [an.variant]: time } });
+      });
+      timed[0].dispose();
     }
   } finally {
     block.dispose();
@@ -186,6 +189,36 @@ const pauseOf = (id, progress) => (done, total) => {
   progress(done, total);
   return undisturbed(id);
 };
+
+/**
+ * Times subjects in turns, and after each round the limits of their variants, so that a share of these is of one run. The
+ * first figures do not wait for the limits.
+ * @param subjects [{ run, variant, bytes: what a pass reads and writes }]
+ * @param show (times) => void, whenever there are new figures
+ */
+async function timeWithLimits(subjects, batches, id, progress, show) {
+  const gauges = new Map();
+  for (const { variant } of subjects) {
+    if (gauges.has(variant)) continue;
+    const sets = subjects.filter((other) => other.variant === variant).map(({ bytes }) => workingSet(bytes));
+    gauges.set(variant, new Gauge(() => load({ variant }), [...new Set(sets)]));
+  }
+  const withLimits = (times) =>
+    times.map((time, i) => {
+      const { variant, bytes } = subjects[i];
+      return { ...time, limits: gauges.get(variant).figures(workingSet(bytes)) };
+    });
+  const onRound = async (times) => {
+    show(withLimits(times));
+    for (const gauge of gauges.values()) await gauge.sample(() => undisturbed(id));
+    show(withLimits(times));
+  };
+  try {
+    return withLimits(await measure(subjects, { batches, pause: pauseOf(id, progress), onRound }));
+  } finally {
+    for (const gauge of gauges.values()) gauge.dispose();
+  }
+}
 
 // Light blocks of all variants are timed in turns; a heavy one by itself, one variant after the other.
 async function timeAll(job, entries, id, report) {
@@ -219,18 +252,19 @@ async function timeAll(job, entries, id, report) {
 async function timeGroup(group, job, batches, id, report, progress) {
   const subjects = [];
   try {
-    for (const { config, variant } of group) {
+    for (const { config, entry, variant } of group) {
       const an = await instance(variant);
       const trained = config.trained && (await loadTrained(job.base, config.trained));
       const { block } = makeBlock(an, config.fields, job.seed, trained);
-      subjects.push(subject(an, block, makeInput(config.values, { ...job, file: job.useFile ? file : null })));
+      const input = makeInput(config.values, { ...job, file: job.useFile ? file : null });
+      subjects.push({ ...subject(an, block, input), variant, bytes: entry.result.cost.bytes });
       await breathe(id);
     }
     const show = (times) =>
       group.forEach(({ variant, index, config }, i) => {
         report({ type: 'times', index, key: config.key, times: { [variant]: times[i] } });
       });
-    const times = await measure(subjects, { batches, pause: pauseOf(id, progress), onRound: show });
+    const times = await timeWithLimits(subjects, batches, id, progress, show);
     group.forEach(({ entry, variant }, i) => {
       entry.times[variant] = times[i];
     });

@@ -1,8 +1,8 @@
 // What comes out of each block for the same input: distribution, size at every step, statistics.
 import { explanations } from '../explain.js';
 import { valuesOf } from '../fields.js';
-import { axisNumber, batchesText, count, number, percent, spread } from '../format.js';
-import { Chart, labelWidth, Table } from '../parts/chart.jsx';
+import { axisNumber, batchesText, count, number, percent, power, powers, spread } from '../format.js';
+import { Chart, labelWidth, nameOf, ROOMY, shortName, Table } from '../parts/chart.jsx';
 import { LETTERS } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
@@ -66,18 +66,6 @@ function Explanation() {
     </div>
   );
 }
-
-const nameOf = (index) => `${LETTERS[index]} ${state.value.configs[index]?.name ?? ''}`;
-// At most as wide as 16 Latin letters.
-function shortName(index) {
-  const name = [...nameOf(index)];
-  if (labelWidth(name.join(''), 1) <= 11) return name.join('');
-  while (labelWidth(name.join(''), 1) > 10) name.pop();
-  return `${name.join('').trim()}…`;
-}
-
-// From this width on lines are labelled with names, below with letters.
-const ROOMY = 380;
 
 // Many fills on top of each other say nothing.
 const fillOf = (color, count) => (count > 4 ? undefined : `${color}${count > 2 ? '12' : '1f'}`);
@@ -319,14 +307,6 @@ function markCurve(u, s, index, colors) {
   }
   ctx.restore();
 }
-
-const powers = (low, high) => {
-  const list = [];
-  for (let exponent = Math.ceil(Math.log10(low) - 1e-9); 10 ** exponent <= high; exponent++) list.push(10 ** exponent);
-  return list;
-};
-const SUPERSCRIPT = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };
-const power = (value) => `10${[...String(Math.round(Math.log10(value)))].map((sign) => SUPERSCRIPT[sign]).join('')}`;
 
 function Sizes() {
   const t = text.value;

@@ -1,15 +1,16 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
-import { batchesText, count, hasSpread, number, si, spread } from '../format.js';
+import { batchesText, count, hasSpread, number, roughPercent, si, spread } from '../format.js';
 import { Table } from '../parts/chart.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
+import { Roofline } from '../parts/roofline.jsx';
 import { rateOf } from '../parts/status-bar.jsx';
+import { standing } from '../roofline.js';
 import { cancelled, catalog, results, set, state, text } from '../session.js';
+import { VARIANTS } from '../state.js';
 
 // In place of a figure: on its way, or not coming.
 const waiting = () => (cancelled.value ? '–' : '…');
-
-const VARIANTS = ['relaxed', 'simd', 'scalar'];
 
 export function SpeedPanel() {
   const t = text.value;
@@ -32,10 +33,19 @@ export function SpeedPanel() {
           onChange={(id) => set({ variant: id }, 'variant')}
         />
       </div>
-      <Bars />
+      <div class="charts">
+        <Bars />
+        <Roofline />
+      </div>
       <Timings />
       <Costs />
       <div class="explain">
+        <p>
+          {t.roofline.explain}{' '}
+          <a href="https://doi.org/10.1145/1498765.1498785" target="_blank" rel="noopener noreferrer">
+            {t.forward.source('Williams et al. 2009')}
+          </a>
+        </p>
         <p>{t.speed.explain}</p>
         <p class="note">{t.speed.hiddenNote}</p>
       </div>
@@ -129,14 +139,22 @@ function Timings() {
       const time = entry?.times?.[variant];
       const name = <ConfigName key="name" index={index} />;
       if (!time || !entry.result)
-        return [name, variant, '–', capabilities[variant].available ? waiting() : s.refusedShort, '–', '–', '–'];
+        return [
+          name,
+          variant,
+          '–',
+          capabilities[variant].available ? waiting() : s.refusedShort,
+          ...Array(4).fill('–'),
+        ];
       const rate = rateOf(entry, variant);
+      const place = standing(entry.result.cost, time);
       return [
         name,
         variant,
         count(entry.result.rows),
         spread(time, 's'),
         number(rate / 1e9),
+        place ? roughPercent(place.ofPeak) : time.limits?.error || cancelled.value ? '–' : '…',
         si(entry.result.rows / time.median),
         `${time.count} × ${count(time.repeats)}`,
       ];
@@ -146,7 +164,7 @@ function Timings() {
     <section class="card">
       <h2 class="visually-hidden">{s.chart}</h2>
       <Table
-        head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.tokensPerSecond, s.batches]}
+        head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.ofPeak, s.tokensPerSecond, s.batches]}
         rows={rows}
         caption={s.chart}
       />

@@ -1,11 +1,11 @@
 // A uPlot chart with direct labels, markers, a read-out for pointer and keyboard, and the same figures as a table.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { dark, text } from '../session.js';
+import { dark, state, text } from '../session.js';
 import { LETTERS } from './configs.jsx';
 import { drawMarker } from './marker.jsx';
 
-const FAMILY = 'system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
+export const FAMILY = 'system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 
 /** The theme's colours, as the canvas needs them. */
 function palette() {
@@ -14,6 +14,8 @@ function palette() {
   return {
     line: [...LETTERS].map((_, i) => read(`--line-${i}`)),
     text: [...LETTERS].map((_, i) => read(`--text-${i}`)),
+    ink: read('--ink'),
+    edge: read('--edge'),
     muted: read('--muted'),
     grid: read('--hair'),
     surface: read('--surface'),
@@ -24,10 +26,10 @@ function palette() {
 /**
  * @param {object} props
  * @param props.title @param props.note what is shown, with unit
- * @param props.empty whether there is nothing to draw yet
+ * @param props.empty whether there is nothing to draw yet, or why not
  * @param props.build (colors, width) => { options, data } as uPlot takes them, marks(u) drawn over the lines, and
  *   labels(u) → [{ index, name, align }] each with x, y on the scales, which are kept apart from each other, or with
- *   left, top in pixels of the plot, which stand; marked: with the configuration's marker before the name
+ *   left, top in pixels of the plot, which stand; marked: with the configuration's marker before the name. Without an index it is no configuration's
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
  * @param props.table the same figures: { head: string[], rows: (string|node)[][] }
@@ -140,7 +142,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
           tabIndex={0}
           onKeyDown={onKeyDown}
         >
-          {empty && <p class="waiting">{t.run.waiting}</p>}
+          {empty && <p class="waiting">{empty === true ? t.run.waiting : empty}</p>}
         </div>
       )}
     </section>
@@ -150,6 +152,19 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
 /** About the width of a label in the charts' bold type; a CJK sign is as wide as one and a half others. */
 export const labelWidth = (name, size) =>
   size * [...name].reduce((sum, sign) => sum + (sign > '\u2e80' ? 1.02 : 0.66), 0);
+
+/** From this width on configurations are labelled with names, below with letters. */
+export const ROOMY = 380;
+
+export const nameOf = (index) => `${LETTERS[index]} ${state.value.configs[index]?.name ?? ''}`;
+
+/** At most as wide as 16 Latin letters. */
+export function shortName(index) {
+  const name = [...nameOf(index)];
+  if (labelWidth(name.join(''), 1) <= 11) return name.join('');
+  while (labelWidth(name.join(''), 1) > 10) name.pop();
+  return `${name.join('').trim()}…`;
+}
 
 // Labels do not cover each other: those that would are moved apart, the order is kept.
 function drawLabels(u, labels, colors) {
@@ -193,7 +208,7 @@ function drawLabels(u, labels, colors) {
     ctx.lineJoin = 'round';
     ctx.strokeStyle = colors.surface;
     ctx.strokeText(name, left, top);
-    ctx.fillStyle = colors.text[index];
+    ctx.fillStyle = colors.text[index] ?? colors.muted;
     ctx.fillText(name, left, top);
     if (!marked) continue;
     ctx.lineWidth = 2 * scale;

@@ -1,4 +1,5 @@
-import { si } from '../format.js';
+import { roughPercent, si, spread } from '../format.js';
+import { standing } from '../roofline.js';
 import { catalog, results, state, text } from '../session.js';
 
 /** Rate of a forward pass: null until it has been timed. */
@@ -20,6 +21,7 @@ export function StatusBar() {
       {rate !== null && (
         <span>
           <i class={`letter config-${selected}`}>{'ABCDEF'[selected]}</i> {si(rate, 'FLOP/s')}
+          <Share place={standing(entry.result.cost, entry.times[entry.result.variant])} />
         </span>
       )}
       {memory > 0 && (
@@ -34,5 +36,22 @@ export function StatusBar() {
       <a href="./NOTICE.txt">{t.status.notice}</a>
       {catalog.value && <span>{t.status.version(catalog.value.version)}</span>}
     </footer>
+  );
+}
+
+/** How near to this browser's peak; where memory bounds a block, also how near to what that allows. */
+function Share({ place }) {
+  const t = text.value.status;
+  if (!place) return null;
+  const { peak, read, ofPeak, ofRoof, bound } = place;
+  return (
+    <span class="share" title={t.limits(spread(peak, 'FLOP/s'), peak.count, spread(read, 'B/s'), read.count)}>
+      {' = '}
+      {t.ofPeak(roughPercent(ofPeak))}
+      {bound === 'memory' && t.ofMemory(roughPercent(ofRoof))}
+      <span class="meter" aria-hidden="true">
+        <span style={{ width: `${100 * Math.min(1, ofRoof)}%` }} />
+      </span>
+    </span>
   );
 }

@@ -223,12 +223,13 @@ export default {
   },
   speed: {
     chart: 'Speed of one forward pass',
-    chartNote: 'GFLOP/s by variant; median, whisker from quartile to quartile; measured in turns',
+    chartNote: 'median, whisker from quartile to quartile; measured in turns',
     configuration: 'configuration',
     variant: 'variant',
     tokens: 'tokens',
     time: 'time per forward',
     rate: 'GFLOP/s',
+    ofPeak: 'of the peak',
     tokensPerSecond: 'tokens/s',
     batches: 'batches × repeats',
     parameters: 'parameters',
@@ -249,6 +250,33 @@ export default {
       'Each batch repeats the forward pass until it takes at least 20 ms, because a browser’s clock is coarse; blocks and variants take turns, so that a slow moment of the machine meets all alike. One thread; copying the input is not counted.',
     hiddenNote: 'Timing waits while the page is hidden.',
   },
+  roofline: {
+    title: 'How near to what this browser can do',
+    note: (variant) => `measured: lines are roofs, points medians, the large ones ${variant}`,
+    intensityAxis: 'operations per byte (FLOP/B)',
+    reading: (rate, size) => `reading ${size}: ${rate}`,
+    over: (rate, size) => `${rate} over ${size}`,
+    head: [
+      'configuration',
+      'variant',
+      'of its roof',
+      'bound by',
+      'of the peak',
+      'GFLOP/s',
+      'roof, GFLOP/s',
+      'FLOP/B',
+      'peak',
+      'reading',
+      'how often: peak · reading',
+    ],
+    bound: { arithmetic: 'arithmetic', memory: 'memory' },
+    ofRoof: {
+      arithmetic: (share) => `${share} of the peak`,
+      memory: (share) => `${share} of what reading allows`,
+    },
+    explain:
+      'The roof is this browser’s own, measured in turns with the blocks: multiply-adds in registers are the flat part, reading about as many bytes as a block moves is the slope. Left of the corner a block waits for memory, right of it for arithmetic; more tokens move it to the right.',
+  },
   wiring: {
     explain:
       'The thick line is the residual stream, from bottom to top. A norm on the line normalises the stream itself; a norm on the branch leaves the stream untouched. The width of a box follows d_model and d_ff; RMS figures are measured.',
@@ -266,6 +294,10 @@ export default {
     where: 'N is the norm, F the feed-forward network.',
   },
   status: {
+    ofPeak: (share) => `${share} of this browser’s peak`,
+    ofMemory: (share) => `, ${share} of what its memory allows`,
+    limits: (peak, peaks, read, reads) =>
+      `Peak ${peak}, multiply-adds in registers (${peaks} ×); reading ${read} (${reads} ×). Medians, ± half the distance between the quartiles.`,
     memory: 'wasm memory',
     seed: 'seed',
     notice: 'Notices',

@@ -242,12 +242,13 @@ export default {
   },
   speed: {
     chart: '前向计算的速度',
-    chartNote: '各版本的 GFLOP/s：中位数，误差线为上下四分位数；各项交替测量',
+    chartNote: '中位数，误差线为上下四分位数；各项交替测量',
     configuration: '配置',
     variant: '版本',
     tokens: '词元',
     time: '单次前向耗时',
     rate: 'GFLOP/s',
+    ofPeak: '占峰值',
     tokensPerSecond: '词元/秒',
     batches: '批数 × 每批次数',
     parameters: '参数',
@@ -268,6 +269,33 @@ export default {
       '浏览器的计时精度有限，因此每批重复多次前向计算，至少持续 20 ms；各块与各版本交替测量，机器性能的波动对各项影响相同。单线程运行，不含拷贝输入的时间。',
     hiddenNote: '页面不可见时暂停计时。',
   },
+  roofline: {
+    title: '离浏览器的极限有多近',
+    note: (variant) => `均为实测：线为上限，点为中位数，大点为 ${variant}`,
+    intensityAxis: '每字节运算数（FLOP/B）',
+    reading: (rate, size) => `读取 ${size}：${rate}`,
+    over: (rate, size) => `${rate}（${size}）`,
+    head: [
+      '配置',
+      '版本',
+      '占上限',
+      '受限于',
+      '占峰值',
+      'GFLOP/s',
+      '上限 GFLOP/s',
+      'FLOP/B',
+      '算力峰值',
+      '读取带宽',
+      '测量次数：峰值 · 读取',
+    ],
+    bound: { arithmetic: '算力', memory: '内存' },
+    ofRoof: {
+      arithmetic: (share) => `达峰值的 ${share}`,
+      memory: (share) => `达内存上限的 ${share}`,
+    },
+    explain:
+      '图中的上限是本浏览器的实测值，与各块交替测量：水平段是寄存器内的乘加速度，斜线是读取与块的读写量相近的数据时的带宽。拐点左侧受限于内存，右侧受限于算力；词元越多，点越靠右。',
+  },
   wiring: {
     explain:
       '粗线是自下而上的残差流。位于粗线上的归一化直接作用于残差流；位于分支上的归一化不影响残差流。方框的宽度反映 d_model 与 d_ff；均方根为实测值。',
@@ -285,6 +313,10 @@ export default {
     where: 'N 表示归一化，F 表示前馈网络。',
   },
   status: {
+    ofPeak: (share) => `本浏览器峰值的 ${share}`,
+    ofMemory: (share) => `，内存上限的 ${share}`,
+    limits: (peak, peaks, read, reads) =>
+      `峰值 ${peak}：寄存器内的乘加（${peaks} 次）；读取 ${read}（${reads} 次）。均为中位数，± 为四分位距的一半。`,
     memory: 'wasm 内存',
     seed: '种子',
     notice: '第三方声明',
