@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is not there yet: `setup.sh start` for building and serving, `setup.sh test` also
-# what the tests need, `setup.sh bench` that and the peers, in tests/bench. npm packages into node_modules; Debian packages only as root on Debian or Ubuntu, listed first.
+# what the tests need, `setup.sh bench` what the benches need, their peers into tests/bench. npm packages into node_modules;
+# Debian packages only as root on Debian or Ubuntu, listed first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,6 +38,9 @@ wanted=(
   "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk"
   "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core"
 )
+if [ "${1:-start}" = bench ]; then
+  wanted=(/usr/bin/gcc:gcc /usr/bin/chromium:chromium /usr/bin/firefox-esr:firefox-esr)
+fi
 missing=()
 for entry in "${wanted[@]}"; do
   # shellcheck disable=SC2086 # the pattern is meant to expand
@@ -55,5 +59,5 @@ if [ "$(id -u)" = 0 ] && [ -e /etc/debian_version ] && command -v apt-get >/dev/
     exit 1
   }
 else
-  say "not there: ${missing[*]}. Their tests will be skipped; to run them, install these packages (Debian names)."
+  say "not there: ${missing[*]}. What needs them will be skipped; to run it, install these packages (Debian names)."
 fi

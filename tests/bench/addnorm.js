@@ -81,7 +81,7 @@ const makers = {
     const [input, w, gradient] = [data(x, [rows, from]), data(weight, [out, from]), data(dy, [rows, out])];
     const call = () => an.linearBackward(input, w, gradient);
     return job(call, [input, w, gradient], ({ dx, dWeight, dBias }) => {
-      dBias.dispose();
+      dBias.dispose?.();
       return [dx, dWeight];
     });
   },

@@ -37,13 +37,15 @@ const linear = (op, rows) => ({ op, rows, in: 768, out: 3072 });
  * @typedef {{ name: string, items: Item[], limits: string[], quick?: boolean }} Group
  */
 
+export const rowsText = (rows) => (rows === 1 ? '1 row' : `${rows} rows`);
+
 /** An FFN at some number of rows; beside it, other items of ours alone. */
 const ffn = (name, spec, { systems = everyone, beside = [], quick = false } = {}) => ({
   name: `ffn ${name} ${spec.rows}`,
   quick,
   items: [
-    { label: `${spec.rows} rows`, spec, systems },
-    ...beside.map((other) => ({ label: `${other.rows} rows, d = ${other.d}`, spec: other, systems: own })),
+    { label: rowsText(spec.rows), spec, systems },
+    ...beside.map((other) => ({ label: `${rowsText(other.rows)}, d = ${other.d}`, spec: other, systems: own })),
   ],
   limits: ['peak', 'read'],
 });
@@ -154,7 +156,7 @@ export const groups = [
   },
   {
     name: 'load',
-    items: [{ label: 'module cached', spec: { op: 'load' }, systems: [...own, 'ort', 'tfjs', 'jax'] }],
+    items: [{ label: 'module cached', spec: { op: 'load' }, systems: [...own, 'ort', 'tfjs'] }],
     limits: [],
   },
   sweep(

@@ -1,8 +1,8 @@
 // Where a group runs: a page of headless Chromium or Firefox, or this very process.
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { launch, serve } from '../browser/harness.js';
+import { launch, serve, skip } from '../browser/harness.js';
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -36,6 +36,7 @@ async function inBrowser(browser, name, newPage) {
 }
 
 export async function chromium() {
+  if (skip) throw new Error(skip);
   const browser = await launch();
   return inBrowser(browser, `Chromium ${browser.version()}`, async () => {
     const context = await browser.newContext();
@@ -44,10 +45,13 @@ export async function chromium() {
 }
 
 export async function firefox() {
+  const executablePath = '/usr/bin/firefox-esr';
+  if (!existsSync(executablePath))
+    throw new Error(`${executablePath} is not there (Debian: apt-get install firefox-esr)`);
   const { default: puppeteer } = await import('puppeteer-core');
   const browser = await puppeteer.launch({
     browser: 'firefox',
-    executablePath: '/usr/bin/firefox-esr',
+    executablePath,
     // The clock in steps of 20 microseconds, not of a millisecond.
     extraPrefsFirefox: { 'privacy.reduceTimerPrecision': false },
     protocolTimeout: 600_000,
@@ -77,5 +81,21 @@ export function processor() {
     return readFileSync('/proc/cpuinfo', 'utf8').match(/model name\s*: (.*)/)[1];
   } catch {
     return 'unknown processor';
+  }
+}
+
+/** The processor's data caches, from the second level on: { level, bytes }; none where the system does not tell. */
+export function caches() {
+  const folder = '/sys/devices/system/cpu/cpu0/cache';
+  const read = (index, what) => readFileSync(`${folder}/${index}/${what}`, 'utf8').trim();
+  try {
+    return readdirSync(folder)
+      .filter((index) => /^index/.test(index) && Number(read(index, 'level')) > 1)
+      .map((index) => ({
+        level: Number(read(index, 'level')),
+        bytes: 1024 * Number.parseInt(read(index, 'size'), 10),
+      }));
+  } catch {
+    return [];
   }
 }

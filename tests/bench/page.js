@@ -78,7 +78,9 @@ async function limitJobs({ name, items, limits }, { lib }) {
     if (scalar && name === 'limits') add('peak scalar', scalar.peak());
   }
   for (const kind of limits.filter((one) => one !== 'peak')) {
-    const sizes = items.map(({ spec }) => work(spec)[kind === 'read' ? 'weights' : 'bytes']);
+    const amounts = items.map(({ spec }) => work(spec));
+    const sizes =
+      kind === 'read' ? amounts.slice(0, 1).map(({ weights }) => weights) : amounts.map(({ bytes }) => bytes);
     for (const bytes of new Set(items.length > 0 ? sizes : LIMIT_BYTES[kind])) add(kind, best[kind](bytes));
   }
   for (const { job } of jobs) job.renew?.();
@@ -102,7 +104,7 @@ export async function runGroup(groupName, options) {
       const entry = await prepared(name, label, full, parts, options);
       entries.push(entry);
       // What a peer's call takes that does nothing but copy the same data in and out.
-      const idle = entry.job?.idle;
+      const idle = entry.work.flops === 0 && entry.job?.idle;
       if (idle) entries.push({ ...idleOf(entry), run: idle });
     }
   }

@@ -16,9 +16,10 @@ export function rate({ work, median }) {
     : `${(work.bytes / median / 1e9).toFixed(1)} GB/s`;
 }
 
-const megabytes = (bytes) => (bytes < 1e6 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 2 ** 20).toFixed(1)} MB`);
+export const size = (bytes) =>
+  bytes < 1e6 ? `${Math.round(bytes / 1024)} KB` : `${Number((bytes / 2 ** 20).toFixed(1))} MB`;
 /** What a limit was measured on. */
-export const labelOf = ({ label, work }) => (label === 'limit' ? (work.bytes ? megabytes(work.bytes) : '') : label);
+export const labelOf = ({ label, work }) => (label === 'limit' ? (work.bytes ? size(work.bytes) : '') : label);
 
 /** What was found of a result's exactness. */
 export function errorOf({ check }) {
@@ -38,39 +39,50 @@ export function groupLines({ jobs }) {
   });
 }
 
-/** A measured value against a bound, in the bound's own form. */
-export function amount(of, value) {
-  if (value === null || value === undefined) return '-';
+const factors = ['best peer', 'onnxruntime', 'scalar'];
+/** A measured value or a bound, in the form of what it is compared with. */
+function amount(of, value) {
+  if (value === null) return '-';
   if (of === 'seconds') return time(value);
-  const factor = ['best peer', 'onnxruntime', 'scalar'].includes(of);
-  return factor ? `${value.toFixed(2)} x` : `${(100 * value).toFixed(0)} %`;
+  return factors.includes(of) ? `${value.toFixed(2)} x` : `${(100 * value).toFixed(0)} %`;
 }
 
-const nouns = { seconds: 'a call', layer_norm: "less than layer_norm's time" };
-/** `>= 2.2 x best peer` */
-export const needText = ({ sign, value, of }) => `${sign} ${amount(of, value)} ${nouns[of] ?? of}`;
+const nouns = { seconds: 'a call', layer_norm: "less than layer_norm's time", peak: 'of the peak' };
+const needText = ({ sign, value, of }) => {
+  const noun = nouns[of] ?? (factors.includes(of) ? of : `of ${of}`);
+  return `${sign} ${factors.includes(of) ? `${value} x` : amount(of, value)} ${noun}`;
+};
 
 /** The bars that a run has measured, as rows of text. */
 export function barRows(report) {
   return bars
     .filter(({ group }) => report.groups.some(({ name }) => name === group))
     .map((bar) => {
-      const { values, met, best } = judge(bar, report.groups);
-      const item = /^\d+ rows$/.test(bar.label) ? bar.group : `${bar.group}: ${bar.label}`;
+      const [byMedian, byMinimum] = ['median', 'min'].map((by) => judge(bar, report.groups, by));
+      const { met, best, withoutCopies } = byMedian;
+      const values = (judged) => bar.needs.map(({ of }, i) => amount(of, judged.values[i])).join(', ');
+      const compared = bar.needs.some(({ of }) => of === 'best peer') && best;
       return {
-        work: item,
+        work: /^\d+ rows?$/.test(bar.label) ? bar.group : `${bar.group}: ${bar.label}`,
         variant: bar.system,
         need: bar.needs.map(needText).join(' or '),
-        measured: bar.needs.map(({ of }, i) => amount(of, values[i])).join(', '),
-        best: bar.needs.some(({ of }) => of === 'best peer') ? best : null,
+        median: `${values(byMedian)}${withoutCopies && (compared || bar.needs[0].of === 'onnxruntime') ? ` (${withoutCopies.toFixed(2)} x without its copies)` : ''}`,
+        minimum: values(byMinimum),
+        peer: compared ? best.name : '',
         verdict: met === null ? 'not measured' : met ? 'met' : 'NOT met',
       };
     });
 }
 
 export const barLines = (report) =>
-  barRows(report).map(({ work, variant, need, measured, best, verdict }) =>
-    [work.padEnd(38), variant.padEnd(15), need.padEnd(48), measured.padEnd(16), verdict, best ? `(${best})` : ''].join(
-      ' ',
-    ),
+  barRows(report).map(({ work, variant, need, median, minimum, peer, verdict }) =>
+    [
+      work.padEnd(36),
+      variant.padEnd(14),
+      need.padEnd(52),
+      minimum.padEnd(12),
+      median.padEnd(38),
+      verdict.padEnd(8),
+      peer,
+    ].join(' '),
   );

@@ -7,20 +7,20 @@ const LEAST = 0.02;
 export const settings = { full: { rounds: 15, share: 1 }, quick: { rounds: 7, share: 0.4 } };
 
 /** Seconds that `calls` calls take. */
-async function timed(job, calls) {
-  const start = performance.now();
+async function timed(job, calls, clock) {
+  const start = clock.now();
   for (let i = 0; i < calls; i++) {
     const pending = job.run();
     if (pending) await pending;
   }
-  return (performance.now() - start) / 1000;
+  return (clock.now() - start) / 1000;
 }
 
 /** Runs a job until the engine has compiled it for good, and sets how many calls a sample needs. */
-async function warm(job) {
+async function warm(job, clock) {
   job.calls = 1;
   for (let total = 0, runs = 0; ; runs++) {
-    const seconds = await timed(job, job.calls);
+    const seconds = await timed(job, job.calls, clock);
     total += seconds;
     job.seconds = Math.max(seconds, LEAST);
     if (job.single ? runs > 2 : seconds >= LEAST && (total > 0.1 || total > 3 * LEAST + job.seconds)) return;
@@ -35,19 +35,19 @@ const enough = (calls, seconds) => Math.ceil(calls * Math.min(10, Math.max(1, (1
  * Fills `samples` of every job with seconds a call. A job: { run, single?, samples: [] }; `single` takes one call a sample,
  * whatever it lasts.
  */
-export async function interleave(jobs, { rounds, share }) {
+export async function interleave(jobs, { rounds, share }, clock = performance) {
   for (const job of jobs) {
-    await warm(job);
+    await warm(job, clock);
     job.quota = Math.min(rounds, Math.max(3, Math.floor(share / job.seconds)));
   }
   for (let round = 0; round < rounds; round++) {
     for (const job of jobs) {
       // Slow jobs are in some rounds only, spread over all of them.
       if (Math.floor(((round + 1) * job.quota) / rounds) === Math.floor((round * job.quota) / rounds)) continue;
-      let seconds = await timed(job, job.calls);
+      let seconds = await timed(job, job.calls, clock);
       while (!job.single && seconds < LEAST) {
         job.calls = enough(job.calls, seconds);
-        seconds = await timed(job, job.calls);
+        seconds = await timed(job, job.calls, clock);
       }
       job.samples.push(seconds / job.calls);
     }
