@@ -317,7 +317,8 @@ an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const float *x,
 double an_limit_multiply_add(size_t steps) {
   enum { CHAINS = 12 }; /* as many as the largest tile has: enough to hide the latency, and all fit in registers */
   vf sum[CHAINS], total = vf_set(0);
-  const vf half = vf_set(0.5f);
+  static volatile const float given = 0.5f; /* of a constant that it knows V8 makes a new copy at every use */
+  const vf half = vf_set(given);
   for (int i = 0; i < CHAINS; i++) sum[i] = total;
   for (size_t k = 0; k < steps; k++)
     for (int i = 0; i < CHAINS; i++) sum[i] = vf_madd(sum[i], half, half); /* goes to 1: never subnormal, never large */
