@@ -153,14 +153,22 @@ export async function create({ base }) {
     },
   };
 
+  // A product with its gradient by turned copies. tfjs's own gradient asks the kernel to turn an operand, and a step of
+  // 512 rows, 256/1024 takes 3 s with it.
+  const dense = tf.customGrad((x, weight, save) => {
+    save([x, weight]);
+    const gradFunc = (dy, [x, weight]) => [tf.matMul(dy, tf.transpose(weight)), tf.matMul(tf.transpose(x), dy)];
+    return { value: tf.matMul(x, weight), gradFunc };
+  });
+
   function step({ d, h, rows, x: data, target: wanted, weights: given, rate }) {
     const variable = (value) => tf.variable(value);
     const [up, down] = [variable(matrix(given.up, h, d)), variable(matrix(given.down, d, h))];
     const [upBias, downBias] = [variable(tf.tensor1d(given.up_bias)), variable(tf.tensor1d(given.down_bias))];
     const [x, target] = [tensor(data, [rows, d]), tensor(wanted, [rows, d])];
     const optimizer = tf.train.adam(rate, 0.9, 0.999, 1e-8);
-    const forward = () => tf.add(tf.matMul(activations.gelu_erf(tf.add(tf.matMul(x, up), upBias)), down), downBias);
-    let loss = NaN;
+    const forward = () => tf.add(dense(activations.gelu_erf(tf.add(dense(x, up), upBias)), down), downBias);
+    let loss = Number.NaN;
     const run = () => {
       loss = tf.tidy(() => optimizer.minimize(() => tf.losses.meanSquaredError(target, forward()), true).dataSync()[0]);
     };
