@@ -84,9 +84,10 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
     );
     plot.current = u;
     const observer = new ResizeObserver(() => {
-      if (Math.abs(u.width - width()) <= 1 && Math.abs(u.height - height()) <= 1) return;
+      const wider = Math.abs(u.width - width()) > 1;
+      if (!wider && Math.abs(u.height - height()) <= 1) return;
       u.setSize({ width: width(), height: height() });
-      setColumns(Math.round(width() / 80));
+      if (wider) setColumns(Math.round(width() / 80)); // a read-out of two lines makes it lower only
     });
     observer.observe(box);
     return () => {

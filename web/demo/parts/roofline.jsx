@@ -80,10 +80,12 @@ export function Roofline() {
         series: [{}, { show: false }],
       },
       marks: (u) => {
-        for (const roof of roofs) drawRoof(u, roof, roof.variant === main && !roof.extra, colors);
+        const own = roofs.find((roof) => roof.variant === main);
+        for (const roof of [...roofs.filter((other) => other !== own), own]) drawRoof(u, roof, roof === own, colors);
         labelSlopes(
           u,
           roofs.filter((roof) => roof.variant === main),
+          stops,
           r.reading,
           colors,
         );
@@ -106,10 +108,9 @@ export function Roofline() {
   const readout = (i) => {
     const here = shown.filter(({ intensity }) => isSame(intensity, stops[i]));
     const figures = here.map(
-      ({ index, rate, ofRoof, bound }) =>
-        `${LETTERS[index]} ${si(rate, 'FLOP/s')} = ${r.ofRoof[bound](roughPercent(ofRoof))}`,
+      ({ index, rate, ofRoof }) => `${LETTERS[index]}\u00a0${number(rate / 1e9)}\u00a0=\u00a0${roughPercent(ofRoof)}`,
     );
-    return `${number(stops[i])}\u202fFLOP/B:  ${figures.join('   ')}`;
+    return `${r.readout(number(stops[i]))}  ${figures.join('   ')}`;
   };
   return (
     <Chart
@@ -162,7 +163,7 @@ function decades(lows, highs) {
   return [Math.min(low, 0.8 * 10 ** (Math.floor(Math.log10(high)) - 1)), high];
 }
 
-function drawRoof(u, { peak, read, extra }, strong, colors) {
+function drawRoof(u, { peak, read }, strong, colors) {
   const { ctx, bbox } = u;
   const at = (x, y) => [u.valToPos(x, 'x', true), u.valToPos(y, 'y', true)];
   const { min, max } = u.scales.x;
@@ -174,7 +175,7 @@ function drawRoof(u, { peak, read, extra }, strong, colors) {
   ctx.beginPath();
   ctx.moveTo(...at(min, min * read.median));
   ctx.lineTo(...at(ridge, peak.median));
-  if (!extra) ctx.lineTo(...at(max, peak.median));
+  ctx.lineTo(...at(max, peak.median));
   ctx.strokeStyle = strong ? colors.ink : colors.edge;
   ctx.lineWidth = (strong ? 2 : 1) * devicePixelRatio;
   ctx.lineJoin = 'round';
@@ -182,11 +183,15 @@ function drawRoof(u, { peak, read, extra }, strong, colors) {
   ctx.restore();
 }
 
-// Along each slope, above it; those that lie too close to one that has its label are in the table.
-function labelSlopes(u, roofs, textOf, colors) {
+/**
+ * Along each slope, above it, the bandwidth, where no block's point or name stands. Without such a place, and next to a
+ * slope that has its label, the table has to do.
+ */
+function labelSlopes(u, roofs, stops, textOf, colors) {
   const { ctx } = u;
   const scale = devicePixelRatio;
   const { x, y } = u.scales;
+  const taken = stops.map((at) => u.valToPos(at, 'x', true));
   const labelled = [];
   ctx.save();
   ctx.font = `600 ${colors.size * scale}px ${FAMILY}`;
@@ -196,22 +201,30 @@ function labelSlopes(u, roofs, textOf, colors) {
   ctx.lineJoin = 'round';
   ctx.strokeStyle = colors.surface;
   ctx.fillStyle = colors.muted;
-  for (const { peak, read } of roofs) {
+  for (const { peak, read, extra } of roofs) {
     if (labelled.some((other) => Math.abs(Math.log(other / read.median)) < 0.4)) continue;
     const from = Math.max(x.min, y.min / read.median);
     const to = peak.median / read.median;
     const [left, right] = [from, to].map((at) => u.valToPos(at, 'x', true));
     const [bottom, top] = [from, to].map((at) => u.valToPos(at * read.median, 'y', true));
-    const room = Math.hypot(right - left, bottom - top) - 16 * scale;
+    const length = Math.hypot(right - left, bottom - top);
     const rate = si(read.median, 'B/s');
-    const name = [textOf(rate, si(read.bytes, 'B', 1)), rate].find((own) => ctx.measureText(own).width <= room);
-    if (!name) continue;
+    const places = [textOf(rate, si(read.bytes, 'B', 1)), rate].flatMap((name) => {
+      const half = (ctx.measureText(name).width / 2 + 8 * scale) / length;
+      return [0.5, 1 - half, half].filter((at) => at >= half && at <= 1 - half).map((at) => ({ name, at, half }));
+    });
+    const isFree = ({ at, half }) =>
+      taken.every(
+        (own) => own + 24 * scale < left + (at - half) * (right - left) || own > left + (at + half) * (right - left),
+      );
+    const place = places.find(isFree) ?? (extra ? undefined : places[0]);
+    if (!place) continue;
     labelled.push(read.median);
     ctx.save();
-    ctx.translate((left + right) / 2, (bottom + top) / 2);
+    ctx.translate(left + place.at * (right - left), bottom + place.at * (top - bottom));
     ctx.rotate(Math.atan2(top - bottom, right - left));
-    ctx.strokeText(name, 0, -4 * scale);
-    ctx.fillText(name, 0, -4 * scale);
+    ctx.strokeText(place.name, 0, -4 * scale);
+    ctx.fillText(place.name, 0, -4 * scale);
     ctx.restore();
   }
   ctx.restore();

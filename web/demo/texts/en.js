@@ -270,10 +270,7 @@ export default {
       'how often: peak · reading',
     ],
     bound: { arithmetic: 'arithmetic', memory: 'memory' },
-    ofRoof: {
-      arithmetic: (share) => `${share} of the peak`,
-      memory: (share) => `${share} of what reading allows`,
-    },
+    readout: (intensity) => `${intensity}\u202fFLOP/B; GFLOP/s = share of its roof:`,
     explain:
       'The roof is this browser’s own, measured in turns with the blocks: multiply-adds in registers are the flat part, reading about as many bytes as a block moves is the slope. Left of the corner a block waits for memory, right of it for arithmetic; more tokens move it to the right.',
   },

@@ -270,7 +270,7 @@ export default {
     hiddenNote: '页面不可见时暂停计时。',
   },
   roofline: {
-    title: '离浏览器的极限有多近',
+    title: '距本浏览器的极限有多远',
     note: (variant) => `均为实测：线为上限，点为中位数，大点为 ${variant}`,
     intensityAxis: '每字节运算数（FLOP/B）',
     reading: (rate, size) => `读取 ${size}：${rate}`,
@@ -289,10 +289,7 @@ export default {
       '测量次数：峰值 · 读取',
     ],
     bound: { arithmetic: '算力', memory: '内存' },
-    ofRoof: {
-      arithmetic: (share) => `达峰值的 ${share}`,
-      memory: (share) => `达内存上限的 ${share}`,
-    },
+    readout: (intensity) => `${intensity}\u202fFLOP/B；GFLOP/s = 占上限之比：`,
     explain:
       '图中的上限是本浏览器的实测值，与各块交替测量：水平段是寄存器内的乘加速度，斜线是读取与块的读写量相近的数据时的带宽。拐点左侧受限于内存，右侧受限于算力；词元越多，点越靠右。',
   },
