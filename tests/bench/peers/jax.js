@@ -12,6 +12,10 @@ export async function create({ base }) {
   // Its threads cannot be switched off; they are there where shared memory is.
   if (globalThis.crossOriginIsolated)
     throw new Error('jax-js would run threads: the page must not be cross-origin isolated');
+  // In Node the other peers define a global Worker, whenever they like, by which jax-js would take Node for a browser.
+  if (typeof process === 'object' && process.versions?.node) {
+    Object.defineProperty(globalThis, 'Worker', { get: () => undefined, set() {}, configurable: true });
+  }
   const start = performance.now();
   const jax = await import(`${base}@jax-js/jax/dist/index.js`);
   const { jit, lax, nn, numpy: np } = jax;
@@ -95,7 +99,7 @@ export async function create({ base }) {
     norm({ norm, rows, d, x: data, weight: factors, bias: shift, eps, library }) {
       if (!normed.includes(norm)) return null;
       const [x, weight, bias] = [array(data, [rows, d]), array(factors, [d]), shift && array(shift, [d])];
-      const own = library && norm === 'layer_norm' && bias;
+      const own = library && norm === 'layer_norm' && bias; // of its default eps, 1e-5
       const work = own
         ? () => standardize(x.ref, weight.ref, bias.ref)
         : () => normalised(norm, x.ref, weight, bias, eps);

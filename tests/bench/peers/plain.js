@@ -20,7 +20,7 @@ const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const functions = {
   relu: (x) => Math.max(x, 0),
   leaky_relu: (x) => (x > 0 ? x : 0.01 * x),
-  relu_squared: (x) => (x > 0 ? x * x : 0),
+  relu_squared: (x) => Math.max(x, 0) * Math.max(x, 0),
   elu,
   selu: (x) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x)),
   celu: elu,

@@ -94,6 +94,13 @@ export async function create({ base }) {
   };
   const affine = (y, weight, bias) => (bias ? tf.add(tf.mul(y, weight), bias) : tf.mul(y, weight));
 
+  // What tfjs-layers has under these names, for who asks for the library's own (`library`).
+  const layers = { gelu_tanh: 'gelu_new', mish: 'mish' };
+  const layer = (activation) => {
+    const made = tf.layers.activation({ activation: layers[activation] });
+    return (x) => made.apply(x);
+  };
+
   // Each gives [the tensors that it keeps, the work].
   const works = {
     ffn({ rows, d, h, activation, gated, bias, x: data, weights: given }) {
@@ -109,9 +116,15 @@ export async function create({ base }) {
         : () => product(act(product(x, up, upBias)), down, downBias);
       return [[x, up, down, gate, upBias, gateBias, downBias], work];
     },
-    norm({ norm, rows, d, x: data, weight: scale, bias: shift, eps }) {
+    norm({ norm, rows, d, x: data, weight: scale, bias: shift, eps, library }) {
       if (!norms[norm]) return null;
       const [x, weight, bias] = [tensor(data, [rows, d]), tf.tensor1d(scale), shift && tf.tensor1d(shift)];
+      if (library && norm === 'layer_norm') {
+        const made = tf.layers.layerNormalization({ epsilon: eps });
+        made.build([rows, d]);
+        made.setWeights([weight, bias ?? tf.zeros([d])]);
+        return [[x, weight, bias], () => made.apply(x)];
+      }
       return [[x, weight, bias], () => affine(norms[norm](x, eps), weight, bias)];
     },
     add_norm({ norm, rows, d, x: data, residual, weight: scale, bias: shift, eps }) {
@@ -128,10 +141,11 @@ export async function create({ base }) {
       const x = tensor(data, [rows, d]);
       return [[x], log ? () => tf.logSoftmax(x) : () => tf.softmax(x)];
     },
-    activation({ activation, n, x: data }) {
-      if (!activations[activation]) return null;
+    activation({ activation, n, x: data, library }) {
+      const act = library && layers[activation] ? layer(activation) : activations[activation];
+      if (!act) return null;
       const x = tensor(data, [n]);
-      return [[x], () => activations[activation](x)];
+      return [[x], () => act(x)];
     },
     glu({ activation, n, gate: first, up: second }) {
       if (!activations[activation]) return null;
