@@ -272,7 +272,7 @@ export default {
     bound: { arithmetic: 'arithmetic', memory: 'memory' },
     readout: (intensity) => `${intensity}\u202fFLOP/B; GFLOP/s = share of its roof:`,
     explain:
-      'The roof is this browser’s own, measured in turns with the blocks: multiply-adds in registers are the flat part, reading about as many bytes as a block moves is the slope. Left of the corner a block waits for memory, right of it for arithmetic; more tokens move it to the right.',
+      'The roof is this browser’s own, measured in turns with the blocks: multiply-adds in registers are the flat part, reading about as many bytes as a block moves is the slope. Left of the corner a block waits for memory, right of it for arithmetic; more tokens move it to the right. Each turn gives the roof the best of a few short samples, which an interruption does not lower; a block’s batch has it in, so that on a busy machine shares are low.',
   },
   wiring: {
     explain:
