@@ -84,13 +84,21 @@ export async function create({ base }) {
   const matrix = (data, out, inner) => tf.tidy(() => tf.transpose(tensor(data, [out, inner])));
   const product = (a, b, bias, activation = 'linear') => tf.fused.matMul({ a, b, bias, activation });
 
-  const inverse = (meanSquare, eps) => tf.rsqrt(plus(meanSquare, eps));
+  // The mean of a row as its product with a column of 1/d: RMSNorm of 512 x 768 takes 0.57 ms so, 0.83 with tf.mean,
+  // LayerNorm 1.10 and 1.50 (the layer of tfjs-layers, which tiles its statistics, 85).
+  const columns = new Map();
+  const mean = (x) => {
+    const d = x.shape[1];
+    if (!columns.has(d)) columns.set(d, tf.keep(tf.fill([d, 1], 1 / d)));
+    return tf.matMul(x, columns.get(d));
+  };
+  const inverse = (x, eps) => tf.rsqrt(plus(mean(tf.square(x)), eps));
   const norms = {
     layer_norm(x, eps) {
-      const centred = tf.sub(x, tf.mean(x, 1, true));
-      return tf.mul(centred, inverse(tf.mean(tf.square(centred), 1, true), eps));
+      const centred = tf.sub(x, mean(x));
+      return tf.mul(centred, inverse(centred, eps));
     },
-    rms_norm: (x, eps) => tf.mul(x, inverse(tf.mean(tf.square(x), 1, true), eps)),
+    rms_norm: (x, eps) => tf.mul(x, inverse(x, eps)),
   };
   const affine = (y, weight, bias) => (bias ? tf.add(tf.mul(y, weight), bias) : tf.mul(y, weight));
 
@@ -238,7 +246,7 @@ export async function create({ base }) {
     note: `SIMD, 1 thread, weights as [in, out] tensors in the backend, results left there; scripts, wasm and backend took ${Math.round(initialised)} ms`,
     make,
     async dispose() {
-      tf.dispose([...constants.values()]);
+      tf.dispose([...constants.values(), ...columns.values()]);
     },
   };
 }
