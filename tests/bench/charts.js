@@ -130,8 +130,8 @@ export function lineChart({ title, subtitle, x, y, series, roofs = [], marks = [
  * Horizontal bars, several a row. rows: { label, bars: { style, value, label }[] }; `goal` draws a line at a value.
  */
 export function barChart({ title, subtitle, rows, domain, goal }) {
-  const [width, left, bar, gap] = [860, 210, 15, 14];
-  const right = width - 190;
+  const [width, left, bar, gap] = [860, 230, 15, 14];
+  const right = width - 180;
   const top = 70;
   const toX = linearScale(domain, [left, right]);
   const body = [];

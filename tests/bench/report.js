@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rowsText } from './cases.js';
 import { barChart, lineChart, styles } from './charts.js';
-import { barRows, errorOf, labelOf, rate, size, time } from './text.js';
+import { barRows, errorOf, labelOf, nativeText, rate, size, time } from './text.js';
 
 // ---- Tables ---------------------------------------------------------------------------------------------------------
 
@@ -67,10 +67,10 @@ function limitOf({ groups }, system, what, bytes) {
   return rates[rates.length >> 1] ?? null;
 }
 
-/** The next of 1, 2, 5, 10, 20, ... */
+/** The next round number. */
 function nice(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
-  return unit * [1, 2, 5, 10].find((factor) => factor * unit >= value);
+  return unit * [1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10].find((factor) => factor * unit >= value);
 }
 const systemsIn = (groups) => Object.keys(styles).filter((name) => groups.some((group) => timed(group, name)));
 
@@ -196,9 +196,10 @@ function limitOn(group, { system, work }) {
   return limits.sort((a, b) => b.seconds - a.seconds)[0];
 }
 
-/** How much of its limit each work reaches. */
+/** How much of its limit each work reaches; softmax and activations compute far more than they move. */
 function shares(report) {
-  const rows = report.groups.flatMap((group) =>
+  const limited = report.groups.filter(({ name }) => /^(ffn|norm|linear|step)/.test(name));
+  const rows = limited.flatMap((group) =>
     shared(group).flatMap((label) => {
       const bars = ['relaxed', 'simd'].flatMap((name) => {
         const job = timed(group, `${name} kernel`, label) ?? timed(group, name, label);
@@ -287,15 +288,10 @@ const charts = {
 
 // ---- Files ----------------------------------------------------------------------------------------------------------
 
-const headings = (report) => {
-  const native = report.native.skipped
-    ? `not measured natively: ${report.native.skipped}`
-    : `natively, with vectors of 128 bits: ${(report.native.fused / 1e9).toFixed(1)} GFLOP/s fused, ${(report.native.separate / 1e9).toFixed(1)} as product and sum`;
-  return [
-    `${report.engine}, ${report.processor}, one thread, ${report.date.slice(0, 10)}${report.pace === 'quick' ? ', a quick run' : ''}.`,
-    `Multiply-adds ${native}.`,
-  ];
-};
+const headings = (report) => [
+  `${report.engine}, ${report.processor}, one thread, ${report.date.slice(0, 10)}${report.pace === 'quick' ? ', a quick run' : ''}.`,
+  `Multiply-adds ${nativeText(report.native)}.`,
+];
 
 const sections = (report) => [
   { title: 'Bars', table: barTable(report) },

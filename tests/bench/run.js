@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { groups } from './cases.js';
 import { caches, chromium, firefox, node, processor } from './engines.js';
 import { writeReport } from './report.js';
-import { barLines, groupLines } from './text.js';
+import { barLines, groupLines, nativeText } from './text.js';
 
 const { values: given } = parseArgs({
   options: {
@@ -64,7 +64,7 @@ const report = {
   native: native(),
   groups: [],
 };
-console.log(`${report.engine}, ${report.processor}, ${chosen.length} groups`);
+console.log(`${report.engine}, ${report.processor}, ${chosen.length} groups; ${nativeText(report.native)}`);
 try {
   for (const { name } of chosen) {
     const start = performance.now();

@@ -8,9 +8,9 @@ export function time(seconds) {
   return `${(seconds * scale).toPrecision(3)} ${unit}`;
 }
 
-/** The rate of a job: GFLOP/s where there are products, else GB/s. */
+/** The rate of a job: GFLOP/s where there are products, else GB/s; of a single small call neither says anything. */
 export function rate({ work, median }) {
-  if (!median || !(work.flops || work.bytes)) return '';
+  if (!median || !(work.flops || work.bytes > 4096)) return '';
   return work.flops
     ? `${(work.flops / median / 1e9).toFixed(1)} GFLOP/s`
     : `${(work.bytes / median / 1e9).toFixed(1)} GB/s`;
@@ -27,6 +27,12 @@ export function errorOf({ check }) {
   const ulp = check.ulp === null ? '' : `, ${check.ulp < 1e3 ? check.ulp.toFixed(1) : check.ulp.toExponential(0)} ULP`;
   return `${check.absolute.toExponential(1)}${ulp}${check.verdict === 'known' ? ' (small values)' : ''}`;
 }
+
+/** What the processor does natively. */
+export const nativeText = ({ skipped, fused, separate }) =>
+  skipped
+    ? `natively: not measured, ${skipped}`
+    : `natively, with vectors of 128 bits: ${(fused / 1e9).toFixed(1)} GFLOP/s fused, ${(separate / 1e9).toFixed(1)} as product and sum`;
 
 export function groupLines({ jobs }) {
   return jobs.map((job) => {
@@ -53,6 +59,12 @@ const needText = ({ sign, value, of }) => {
   return `${sign} ${factors.includes(of) ? `${value} x` : amount(of, value)} ${noun}`;
 };
 
+/** What is left of a peer's time without its copies, in times ours. */
+function copiesText(times) {
+  if (times === null) return '';
+  return times > 0 ? ` (${times.toFixed(2)} x without its copies)` : ' (its copies take as long)';
+}
+
 /** The bars that a run has measured, as rows of text. */
 export function barRows(report) {
   return bars
@@ -66,7 +78,7 @@ export function barRows(report) {
         work: /^\d+ rows?$/.test(bar.label) ? bar.group : `${bar.group}: ${bar.label}`,
         variant: bar.system,
         need: bar.needs.map(needText).join(' or '),
-        median: `${values(byMedian)}${withoutCopies && (compared || bar.needs[0].of === 'onnxruntime') ? ` (${withoutCopies.toFixed(2)} x without its copies)` : ''}`,
+        median: values(byMedian) + (compared || bar.needs[0].of === 'onnxruntime' ? copiesText(withoutCopies) : ''),
         minimum: values(byMinimum),
         peer: compared ? best.name : '',
         verdict: met === null ? 'not measured' : met ? 'met' : 'NOT met',
