@@ -58,83 +58,64 @@ const char *an_norm_source(size_t norm) { return text(norm, SOURCE); }
 
 /* ---- Loops ---- */
 
-typedef struct affine {
-  const float *weight, *bias; /* NULL: 1 and 0 */
-  float offset;               /* added to weight */
-} affine;
+/* Ends of loops, which are many here and seldom run, out of line. */
+static AN_ONE_COPY vf load_tail(const float *p, size_t n, float fill) { return vf_load_tail(p, n, fill); }
+static AN_ONE_COPY void store_tail(float *p, size_t n, vf a) { vf_store_tail(p, n, a); }
+AN_INLINE vf load_some(const float *p, size_t n, float fill) {
+  return n < AN_LANES ? load_tail(p, n, fill) : vf_load(p);
+}
+AN_INLINE void store_some(float *p, size_t n, vf a) {
+  if (n < AN_LANES)
+    store_tail(p, n, a);
+  else
+    vf_store(p, a);
+}
 
 /* One weight for each element, or AN_LANES copies of one for all; so may bias be. */
 typedef struct weights {
   const float *w;
   size_t places; /* what is left of an index into w: all of it, or 0 */
-  float offset;
+  float offset;  /* added to each */
 } weights;
 static const float ones[4] = {1, 1, 1, 1}, nothing[4] = {-0.0f, -0.0f, -0.0f, -0.0f}; /* a + -0 is a, of zeros too */
-AN_INLINE weights each_weight(affine a) {
-  return a.weight ? (weights){a.weight, SIZE_MAX, a.offset} : (weights){ones, 0, 0};
+/* w NULL: 1 */
+AN_INLINE weights weights_of(const float *w, double offset) {
+  return w ? (weights){w, SIZE_MAX, (float)offset} : (weights){ones, 0, 0};
 }
-AN_INLINE weights each_bias(affine a) { return a.bias ? (weights){a.bias, SIZE_MAX, 0} : (weights){nothing, 0, 0}; }
+AN_INLINE float weight_at(weights w, size_t i) { return w.w[i & w.places] + w.offset; }
+AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return load_some(w.w + (i & w.places), n, 0.0f); }
 
-AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return vf_load_some(w.w + (i & w.places), n, 0.0f); }
+/* What becomes of a normalised element: n (weight + offset) + bias. What is common has a loop of its own; OFFSET: and
+ * whatever is not common; CHANNEL: one weight and bias for all; UNSHIFTED, beside WEIGHT: the mean is 0. */
+enum { PLAIN, WEIGHT, WEIGHT_BIAS, OFFSET, CHANNEL, UNSHIFTED };
+typedef struct affine {
+  weights weight, bias;
+  int form;
+} affine;
+static affine affine_of(const float *weight, const float *bias, double offset) {
+  affine a = {weights_of(weight, offset), {bias ? bias : nothing, bias ? SIZE_MAX : 0, 0}, PLAIN};
+  if (a.weight.offset != 0 || (bias && !weight))
+    a.form = OFFSET;
+  else if (weight)
+    a.form = bias ? WEIGHT_BIAS : WEIGHT;
+  return a;
+}
 
 /* An element before weight and bias: x's constants are near, mean - near, factor. */
 AN_INLINE vf op_near(vf x, const vf *p) { return vf_mul(vf_sub(vf_sub(x, p[0]), p[1]), p[2]); }
 
-/* y[i] = n (weight[i] + offset) + bias[i], n being the normalised x[i] and their number one of whole vectors. What is
- * common has a loop of its own. */
-/* OFFSET: and whatever is not common; CHANNEL: one weight and bias for all; UNSHIFTED, a bit more: the mean is 0. */
-enum { PLAIN, WEIGHT, WEIGHT_BIAS, OFFSET, CHANNEL, UNSHIFTED = 8 };
-AN_INLINE void affine_form(float *y, const float *x, size_t n, const vf *p, weights w, weights b, int form) {
-  const vf offset = vf_set(w.offset), weight = vf_add(vf_load(w.w), offset), bias = vf_load(b.w);
-  for (size_t i = 0; i < n; i += AN_LANES) {
-    vf v = form & UNSHIFTED ? vf_mul(vf_load(x + i), p[2]) : op_near(vf_load(x + i), p);
-    if ((form & ~UNSHIFTED) == WEIGHT) v = vf_mul(v, vf_load(w.w + i));
-    if (form == WEIGHT_BIAS) v = vf_madd(v, vf_load(w.w + i), vf_load(b.w + i));
-    if (form == OFFSET) v = vf_madd(v, vf_add(vf_load(w.w + (i & w.places)), offset), vf_load(b.w + (i & b.places)));
-    if (form == CHANNEL) v = vf_madd(v, weight, bias);
-    vf_store(y + i, v);
-  }
-}
-static void affine_vectors(float *y, const float *x, size_t n, const vf *constants, weights w, weights b, int form) {
-  const vf p[] = {constants[0], constants[1], constants[2]};
-  switch (form) {
-    case PLAIN: affine_form(y, x, n, p, w, b, PLAIN); break;
-    case WEIGHT: affine_form(y, x, n, p, w, b, WEIGHT); break;
-    case WEIGHT_BIAS: affine_form(y, x, n, p, w, b, WEIGHT_BIAS); break;
-    case PLAIN | UNSHIFTED: affine_form(y, x, n, p, w, b, PLAIN | UNSHIFTED); break;
-    case WEIGHT | UNSHIFTED: affine_form(y, x, n, p, w, b, WEIGHT | UNSHIFTED); break;
-    case CHANNEL: affine_form(y, x, n, p, w, b, CHANNEL); break;
-    default: affine_form(y, x, n, p, w, b, OFFSET);
-  }
-}
-AN_ONE_COPY static void map_affine(float *y, const float *x, size_t n, const vf *p, weights w, weights b, int form) {
-  const size_t tail = n % AN_LANES, i = n - tail;
-  affine_vectors(y, x, i, p, w, b, form);
-  if (tail == 0) return;
-  float last[3][AN_LANES];
-  vf_store(last[0], vf_load_tail(x + i, tail, 0.0f));
-  vf_store(last[1], weight_lanes(w, i, tail));
-  vf_store(last[2], weight_lanes(b, i, tail));
-  affine_vectors(last[0], last[0], AN_LANES, p, (weights){last[1], 0, w.offset}, (weights){last[2], 0, 0}, form);
-  memcpy(y + i, last[0], tail * sizeof(float));
-}
-
-/* One element in double; weight and bias are applied to it in float, as in the vector loops. */
-AN_INLINE float exact_element(float x, double mean, double factor, affine a, size_t i) {
-  float v = (float)(((double)x - mean) * factor);
-  if (a.weight) v *= a.weight[i] + a.offset;
-  return a.bias ? v + a.bias[i] : v;
-}
-
 /* ---- Statistics ---- */
 
 /* Runs of n adjacent elements, `stride` apart: a row is one run. Where mask, runs * n, is 0 an element counts for
- * nothing; `count` of them count. */
+ * nothing; `count` of them count. With a residual, of a row, the elements are alpha x + residual, and are written to
+ * sum when they are read first. */
 typedef struct elements {
   const float *x;
   size_t runs, stride, n;
   const float *mask;
   size_t count;
+  const float *residual;
+  float *sum, alpha;
 } elements;
 
 /* Adjacent elements that count: n of them from x + at on. From {0} on, next_piece gives one after the other. */
@@ -170,11 +151,6 @@ AN_INLINE void add_near(vf *sum, vf *squares, vf x, vf near) {
   *sum = vf_add(*sum, t);
   *squares = vf_madd(t, t, *squares);
 }
-AN_INLINE void add_squares(vf *squares, vf *unused, vf x, vf unused2) {
-  (void)unused, (void)unused2;
-  *squares = vf_madd(x, x, *squares);
-}
-
 /* Sum of (x - shift)^power, power 1 or 2. Four chains, so that additions need not wait for each other. */
 AN_INLINE double exact_sum(const elements *e, double shift, int power) {
   double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -197,19 +173,11 @@ AN_INLINE double exact_sum(const elements *e, double shift, int power) {
 }
 
 /* The first element as shift: the mean of equal elements is exact. */
-static moments exact_moments(const elements *e) {
+static void exact_moments(moments *m, const elements *e) {
   piece p = {0};
   next_piece(&p, e);
   const double n = (double)e->count, first = e->x[p.at], mean = first + exact_sum(e, first, 1) / n;
-  return (moments){mean, exact_sum(e, mean, 2) / n, 0, 1};
-}
-
-/* The mean of the first four vectors: of equal elements it is the element itself. */
-AN_INLINE float first_mean(const float *x, size_t n) {
-  if (n < 4 * AN_LANES) return x[0];
-  const vf a = vf_add(vf_load(x), vf_load(x + AN_LANES));
-  const vf b = vf_add(vf_load(x + 2 * AN_LANES), vf_load(x + 3 * AN_LANES));
-  return vf_sum(vf_add(a, b)) * (0.25f / AN_LANES);
+  *m = (moments){mean, exact_sum(e, mean, 2) / n, 0, 1};
 }
 
 /* Moments from the sums of x - near and of its square; 0 if float does not do. eps tells how small a spread matters. */
@@ -219,28 +187,117 @@ AN_INLINE int near_moments(moments *m, float near, double sum, double squares, d
   return squares < __builtin_inf() && rest * rest <= NEAR_ENOUGH * square && square + eps * eps >= SMALLEST_SQUARE;
 }
 
-static moments centred_moments(const elements *e, double eps) {
-  piece first = {0};
-  next_piece(&first, e);
-  float near = first_mean(e->x + first.at, first.n);
-  for (int pass = 0; pass < 2; pass++) {
-    double sum = 0, squares = 0;
-    moments m;
-    for (piece p = {0}; next_piece(&p, e);) reduce(&sum, &squares, e->x + p.at, p.n, CHAIN, add_near, near, near);
-    if (near_moments(&m, near, sum, squares, 1.0 / (double)e->count, eps)) return m;
-    near = (float)m.mean;
+/* The vector at place i, of which n elements are there, as it is or as the sum that it stands for. */
+AN_INLINE vf first_vector(const elements *e, size_t i, size_t n) {
+  const vf x = load_some(e->x + i, n, 0.0f);
+  return e->residual ? vf_add(vf_mul(vf_set(e->alpha), x), load_some(e->residual + i, n, 0.0f)) : x;
+}
+/* And the sum is written. */
+AN_INLINE vf next_vector(const elements *e, size_t i, int adds) {
+  if (!adds) return vf_load(e->x + i);
+  const vf x = vf_add(vf_mul(vf_set(e->alpha), vf_load(e->x + i)), vf_load(e->residual + i));
+  vf_store(e->sum + i, x);
+  return x;
+}
+
+/* Sums of x - near and of its square, or of x's square alone. */
+typedef struct terms {
+  vf sum, squares;
+} terms;
+AN_INLINE terms add_terms(terms t, vf x, vf near, int centred) {
+  if (centred) {
+    add_near(&t.sum, &t.squares, x, near);
+  } else {
+    t.squares = vf_madd(x, x, t.squares);
   }
-  return exact_moments(e);
+  return t;
+}
+/* `count` times four vectors, each along a chain of its own. */
+AN_INLINE void add_chains(terms *t, const elements *e, size_t count, vf near, int centred, int adds) {
+  for (size_t i = 0; i < count * 4 * AN_LANES; i += 4 * AN_LANES) {
+    elements at = {.x = e->x + i, .alpha = e->alpha};
+    if (adds) at.residual = e->residual + i, at.sum = e->sum + i;
+    t[0] = add_terms(t[0], next_vector(&at, 0, adds), near, centred);
+    t[1] = add_terms(t[1], next_vector(&at, AN_LANES, adds), near, centred);
+    t[2] = add_terms(t[2], next_vector(&at, 2 * AN_LANES, adds), near, centred);
+    t[3] = add_terms(t[3], next_vector(&at, 3 * AN_LANES, adds), near, centred);
+  }
+}
+/* As `reduce`, in its order; the sums of a piece grow, from place `at` on. */
+static AN_ONE_COPY void add_sums(double *sums, const elements *given, size_t at, size_t n, float near, int centred) {
+  elements e = {.x = given->x + at, .residual = given->residual, .sum = given->sum, .alpha = given->alpha};
+  const vf p = vf_set(near), zero = vf_set(0.0f);
+  vd sum = vd_set(0.0), squares = vd_set(0.0);
+  while (n > 0) {
+    terms t[4] = {{zero, zero}, {zero, zero}, {zero, zero}, {zero, zero}};
+    const size_t all = n / (4 * AN_LANES), count = all < CHAIN ? all : CHAIN;
+    const size_t used = count ? count * 4 * AN_LANES : n;
+    if (count == 0) {
+      size_t i = 0;
+      for (; i + AN_LANES <= n; i += AN_LANES)
+        t[0] = add_terms(t[0], next_vector(&e, i, e.residual != NULL), p, centred);
+      if (i < n && e.residual) store_tail(e.sum + i, n - i, first_vector(&e, i, n - i));
+      if (i < n) t[1] = add_terms(t[1], load_tail((e.residual ? e.sum : e.x) + i, n - i, near), p, centred);
+    } else if (centred && e.residual) {
+      add_chains(t, &e, count, p, 1, 1);
+    } else if (centred) {
+      add_chains(t, &e, count, p, 1, 0);
+    } else if (e.residual) {
+      add_chains(t, &e, count, p, 0, 1);
+    } else {
+      add_chains(t, &e, count, p, 0, 0);
+    }
+    const vf a = vf_add(vf_add(t[0].sum, t[1].sum), vf_add(t[2].sum, t[3].sum));
+    const vf b = vf_add(vf_add(t[0].squares, t[1].squares), vf_add(t[2].squares, t[3].squares));
+    sum = vd_add(sum, vd_add(vd_low(a), vd_high(a)));
+    squares = vd_add(squares, vd_add(vd_low(b), vd_high(b)));
+    n -= used, e.x += used;
+    if (e.residual) e.residual += used, e.sum += used;
+  }
+  sums[0] += vd_sum(sum);
+  sums[1] += vd_sum(squares);
+}
+
+/* The mean of the first four vectors: of equal elements it is the element itself. */
+AN_INLINE float first_mean(const elements *e, size_t at, size_t n) {
+  if (n < 4 * AN_LANES) return vf_first(first_vector(e, at, 1));
+  const vf a = vf_add(first_vector(e, at, AN_LANES), first_vector(e, at + AN_LANES, AN_LANES));
+  const vf b = vf_add(first_vector(e, at + 2 * AN_LANES, AN_LANES), first_vector(e, at + 3 * AN_LANES, AN_LANES));
+  return vf_sum(vf_add(a, b)) * (0.25f / AN_LANES);
+}
+
+/* A row whose sum has been written. */
+static elements written(const elements *e) { return (elements){e->sum, 1, 0, e->n, NULL, e->n, NULL, NULL, 0}; }
+
+/* In place, not by value: what has just been stored in parts is not read as a whole. */
+static void centred_moments(moments *m, const elements *e, double eps) {
+  const int whole = e->runs == 1 && !e->mask;
+  piece first = {.n = whole ? e->n : 0};
+  if (!whole) next_piece(&first, e);
+  float near = first_mean(e, first.at, first.n);
+  elements again = {.residual = NULL};
+  for (int pass = 0; pass < 2; pass++) {
+    double sums[2] = {0, 0};
+    if (whole)
+      add_sums(sums, e, 0, e->n, near, 1);
+    else
+      for (piece p = {0}; next_piece(&p, e);) add_sums(sums, e, p.at, p.n, near, 1);
+    if (near_moments(m, near, sums[0], sums[1], 1.0 / (double)e->count, eps)) return;
+    near = (float)m->mean;
+    if (e->residual) again = written(e), e = &again;
+  }
+  exact_moments(m, e);
 }
 
 /* Moments about 0. An infinite square comes from infinity in x alone. */
-static moments uncentred_moments(const elements *e, double eps) {
-  double square = 0, unused = 0;
-  reduce(&square, &unused, e->x, e->n, CHAIN, add_squares, 0.0f, 0.0f);
-  square *= 1.0 / (double)e->n;
-  if (square < __builtin_inf() && square + eps * eps >= SMALLEST_SQUARE) return (moments){0, square, 0, 0};
-  square = exact_sum(e, 0.0, 2) / (double)e->n;
-  return (moments){0, square < __builtin_inf() ? square : __builtin_nan(""), 0, 1};
+static void uncentred_moments(moments *m, const elements *e, double eps) {
+  double sums[2] = {0, 0};
+  add_sums(sums, e, 0, e->n, 0, 0);
+  *m = (moments){0, sums[1] * (1.0 / (double)e->n), 0, 0};
+  if (m->square < __builtin_inf() && m->square + eps * eps >= SMALLEST_SQUARE) return;
+  const elements all = e->residual ? written(e) : *e;
+  const double square = exact_sum(&all, 0.0, 2) / (double)e->n;
+  *m = (moments){0, square < __builtin_inf() ? square : __builtin_nan(""), 0, 1};
 }
 
 /* What x - mean is divided by, and the derivative of its square by the mean square of that (the c of an_norm_bwd). */
@@ -263,16 +320,20 @@ typedef struct normaliser {
   int kind;
 } normaliser;
 
-AN_INLINE normaliser normaliser_of(moments m, divisor by, int kind) {
-  return (normaliser){m, by.value == 0 ? 0 : 1 / by.value, by.slope, kind};
+AN_INLINE void divide(normaliser *s, divisor by, int kind) {
+  s->factor = by.value == 0 ? 0 : 1 / by.value, s->slope = by.slope, s->kind = kind;
 }
 AN_INLINE normaliser centred(const elements *e, double eps, norm_divisor by) {
-  const moments m = centred_moments(e, eps);
-  return normaliser_of(m, by(m.square, e->count, eps), CENTRED);
+  normaliser s;
+  centred_moments(&s.m, e, eps);
+  divide(&s, by(s.m.square, e->count, eps), CENTRED);
+  return s;
 }
 AN_INLINE normaliser uncentred(const elements *e, double eps, norm_divisor by) {
-  const moments m = uncentred_moments(e, eps);
-  return normaliser_of(m, by(m.square, e->count, eps), UNCENTRED);
+  normaliser s;
+  uncentred_moments(&s.m, e, eps);
+  divide(&s, by(s.m.square, e->count, eps), UNCENTRED);
+  return s;
 }
 
 /* ---- Row norms ---- */
@@ -281,12 +342,12 @@ AN_INLINE normaliser uncentred(const elements *e, double eps, norm_divisor by) {
 #include "norm/list.def"
 #undef AN_NORM_BODIES
 
-static normaliser row_normaliser(const float *x, size_t d, size_t norm, double eps, const float *alpha) {
-  const elements e = {x, 1, 0, d, NULL, d};
+AN_INLINE elements row_of(const float *x, size_t d) { return (elements){.x = x, .runs = 1, .n = d, .count = d}; }
+static normaliser row_normaliser(const elements *e, size_t norm, double eps, const float *alpha) {
   switch (norm) {
 #define NORM_row(id) \
   case AN_NORM_##id: \
-    return norm_##id(&e, eps, alpha);
+    return norm_##id(e, eps, alpha);
 #define NORM_batch(id)
 #define NORM_group(id)
 #define NORM_instance(id)
@@ -297,22 +358,76 @@ static normaliser row_normaliser(const float *x, size_t d, size_t norm, double e
   __builtin_unreachable();
 }
 
-static void write_near(float *y, const float *x, size_t n, moments m, double factor, affine a) {
-  const vf p[] = {vf_set(m.near + 0.0f), vf_set((float)(m.mean - m.near)), vf_set((float)factor)};
-  const int form = a.offset != 0 || (a.bias && !a.weight) ? OFFSET : a.bias ? WEIGHT_BIAS : a.weight ? WEIGHT : PLAIN;
-  const int unshifted = m.mean == 0 && m.near == 0 && form < WEIGHT_BIAS ? UNSHIFTED : 0;
-  map_affine(y, x, n, p, each_weight(a), each_bias(a), form | unshifted);
+/* One element in double; weight and bias are applied to it in float, as in the vector loops. */
+AN_INLINE float exact_element(float x, const normaliser *s, const affine *a, size_t i) {
+  return (float)(((double)x - s->m.mean) * s->factor) * weight_at(a->weight, i) + a->bias.w[i & a->bias.places];
+}
+
+AN_INLINE void affine_vector(float *y, const float *x, const vf *p, weights w, weights b, size_t i, int form) {
+  vf v = form == UNSHIFTED ? vf_mul(vf_load(x), p[2]) : op_near(vf_load(x), p);
+  if (form == WEIGHT || form == UNSHIFTED) v = vf_mul(v, vf_load(w.w + i));
+  if (form == WEIGHT_BIAS) v = vf_madd(v, vf_load(w.w + i), vf_load(b.w + i));
+  if (form == OFFSET)
+    v = vf_madd(v, vf_add(vf_load(w.w + (i & w.places)), vf_set(w.offset)), vf_load(b.w + (i & b.places)));
+  if (form == CHANNEL) v = vf_madd(v, p[3], p[4]);
+  vf_store(y, v);
+}
+AN_INLINE void affine_form(float *y, const float *x, size_t n, const vf *p, weights w, weights b, int form) {
+  size_t i = 0;
+  for (; form != OFFSET && i + 4 * AN_LANES <= n; i += 4 * AN_LANES) {
+    float *const yi = y + i;
+    const float *const xi = x + i;
+    const weights wi = {w.w + i, 0, 0}, bi = {b.w + i, 0, 0};
+    affine_vector(yi, xi, p, wi, bi, 0, form);
+    affine_vector(yi + AN_LANES, xi + AN_LANES, p, wi, bi, AN_LANES, form);
+    affine_vector(yi + 2 * AN_LANES, xi + 2 * AN_LANES, p, wi, bi, 2 * AN_LANES, form);
+    affine_vector(yi + 3 * AN_LANES, xi + 3 * AN_LANES, p, wi, bi, 3 * AN_LANES, form);
+  }
+  for (; i < n; i += AN_LANES) affine_vector(y + i, x + i, p, w, b, i, form);
+}
+/* Of whole vectors; `at` is the first one's place among the weights. */
+static void affine_vectors(float *y, const float *x, size_t n, const normaliser *s, const affine *a, size_t at) {
+  const weights w = {a->weight.w + (at & a->weight.places), a->weight.places, a->weight.offset};
+  const weights b = {a->bias.w + (at & a->bias.places), a->bias.places, 0};
+  const vf p[] = {vf_set(s->m.near + 0.0f), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor),
+                  vf_add(vf_load(w.w), vf_set(w.offset)), vf_load(b.w)};
+  switch (a->form == WEIGHT && s->m.mean == 0 && s->m.near == 0 ? UNSHIFTED : a->form) {
+    case PLAIN: affine_form(y, x, n, p, w, b, PLAIN); break;
+    case WEIGHT: affine_form(y, x, n, p, w, b, WEIGHT); break;
+    case WEIGHT_BIAS: affine_form(y, x, n, p, w, b, WEIGHT_BIAS); break;
+    case UNSHIFTED: affine_form(y, x, n, p, w, b, UNSHIFTED); break;
+    case CHANNEL: affine_form(y, x, n, p, w, b, CHANNEL); break;
+    default: affine_form(y, x, n, p, w, b, OFFSET);
+  }
+}
+/* The last vector overlaps the one before it, whose place in x y may have taken by then. */
+static void map_affine(float *y, const float *x, size_t n, const normaliser *s, const affine *a) {
+  const size_t tail = n % AN_LANES;
+  float last[3][AN_LANES];
+  if (n < AN_LANES) {
+    vf_store(last[0], load_tail(x, n, 0.0f));
+    vf_store(last[1], weight_lanes(a->weight, 0, n));
+    vf_store(last[2], weight_lanes(a->bias, 0, n));
+    const affine own = {{last[1], 0, a->weight.offset}, {last[2], 0, 0}, a->form};
+    affine_vectors(last[0], last[0], AN_LANES, s, &own, 0);
+    memcpy(y, last[0], n * sizeof(float));
+    return;
+  }
+  if (tail) vf_store(last[0], vf_load(x + n - AN_LANES));
+  affine_vectors(y, x, n - tail, s, a, 0);
+  if (tail) affine_vectors(y + n - AN_LANES, last[0], AN_LANES, s, a, n - AN_LANES);
 }
 
 /* y of n elements by one normaliser, with a weight and a bias each. y may equal x. */
-static void normalise(float *y, const float *x, size_t n, const normaliser *s, affine a) {
+static void normalise(float *y, const float *x, size_t n, const normaliser *s, const affine *a) {
+  static const normaliser done = {.factor = 1};
   if (s->kind == TANH) { /* weight and bias in a second pass over the row, which is in cache: one copy of the op */
     map(y, x, n, op_dyt, s->factor, 0);
-    if (a.weight || a.bias) write_near(y, y, n, (moments){0}, 1.0, a);
+    if (a->form != PLAIN) map_affine(y, y, n, &done, a);
   } else if (s->m.exact) {
-    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, i);
+    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s, a, i);
   } else {
-    write_near(y, x, n, s->m, s->factor, a);
+    map_affine(y, x, n, s, a);
   }
 }
 
@@ -326,14 +441,12 @@ typedef struct norm_rows {
 
 static void norm_run(const norm_rows *a, size_t norm) {
   for (size_t r = 0; r < a->rows; r++) {
-    const float *x = a->x + r * a->d;
-    if (a->residual) {
-      float *sum = a->sum + r * a->d;
-      add_apply(sum, x, a->residual + r * a->d, a->residual_alpha, a->d);
-      x = sum;
-    }
-    const normaliser s = row_normaliser(x, a->d, norm, a->eps, a->alpha);
-    normalise(a->y + r * a->d, x, a->d, &s, a->affine);
+    elements e = row_of(a->x + r * a->d, a->d);
+    if (a->residual) e.residual = a->residual + r * a->d, e.sum = a->sum + r * a->d, e.alpha = (float)a->residual_alpha;
+    const normaliser s = row_normaliser(&e, norm, a->eps, a->alpha);
+    if (e.residual && (s.kind == GIVEN || s.kind == TANH)) /* it has not been read */
+      add_apply(e.sum, e.x, e.residual, a->residual_alpha, a->d);
+    normalise(a->y + r * a->d, e.residual ? e.sum : e.x, a->d, &s, &a->affine);
     if (a->mean) a->mean[r] = (float)s.m.mean;
     if (a->rstd) a->rstd[r] = s.kind == TANH ? 1.0f : (float)s.factor;
   }
@@ -349,7 +462,7 @@ void norm_apply(float *y, float *mean, float *rstd, const float *x, const float 
                        .eps = eps,
                        .rows = rows,
                        .d = d,
-                       .affine = {weight, bias, (float)weight_offset}};
+                       .affine = affine_of(weight, bias, weight_offset)};
   norm_run(&a, norm);
 }
 
@@ -367,7 +480,7 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
                        .eps = eps,
                        .rows = rows,
                        .d = d,
-                       .affine = {weight, bias, (float)weight_offset}};
+                       .affine = affine_of(weight, bias, weight_offset)};
   norm_run(&a, norm);
 }
 
@@ -384,6 +497,8 @@ AN_INLINE void set_column(float *k, size_t width, const normaliser *s) {
   k[0] = s->m.near, k[width] = (float)(s->m.mean - s->m.near), k[2 * width] = (float)s->factor;
 }
 
+AN_INLINE float channel_bias(const affine *a, size_t c) { return a->bias.places ? a->bias.w[c] : 0.0f; }
+
 AN_INLINE int counts(const float *mask, size_t i) { return !mask || mask[i] != 0; }
 static size_t count_of(const float *mask, size_t n) {
   size_t count = 0;
@@ -394,7 +509,7 @@ static size_t count_of(const float *mask, size_t n) {
 /* centred_moments of `width` <= STRIP columns of x (rows, stride), of whose rows `count` > 0 count. */
 AN_INLINE void add_column(float *sum, float *squares, const float *x, const float *near, size_t lanes) {
   vf s = vf_load(sum), q = vf_load(squares);
-  add_near(&s, &q, vf_load_some(x, lanes, 0.0f), vf_load(near));
+  add_near(&s, &q, load_some(x, lanes, 0.0f), vf_load(near));
   vf_store(sum, s);
   vf_store(squares, q);
 }
@@ -425,8 +540,8 @@ static AN_ONE_COPY void column_moments(normaliser *s, const float *x, const floa
   }
   for (size_t c = 0; c < width; c++)
     if (!near_moments(&s[c].m, near[c], sum[c], squares[c], 1.0 / (double)count, eps)) {
-      const elements e = {x + c, rows, stride, 1, mask, count};
-      s[c].m = exact_moments(&e);
+      const elements e = {x + c, rows, stride, 1, mask, count, NULL, NULL, 0};
+      exact_moments(&s[c].m, &e);
     }
 }
 
@@ -434,21 +549,20 @@ static AN_ONE_COPY void column_moments(normaliser *s, const float *x, const floa
 AN_INLINE void write_column(float *y, const float *x, const float *k, size_t lanes) {
   const vf p[] = {vf_load(k), vf_load(k + STRIP), vf_load(k + 2 * STRIP), vf_load(k + 3 * STRIP),
                   vf_load(k + 4 * STRIP)};
-  vf_store_some(y, lanes, vf_madd(op_near(vf_load_some(x, lanes, 0.0f), p), p[3], p[4]));
+  store_some(y, lanes, vf_madd(op_near(load_some(x, lanes, 0.0f), p), p[3], p[4]));
 }
 static AN_ONE_COPY void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width,
-                                      const normaliser *s, affine a) {
+                                      const normaliser *s, const affine *a) {
   float k[5][STRIP] = {{0}};
   size_t exact[STRIP], exact_count = 0;
   for (size_t c = 0; c < width; c++) {
     set_column(k[0] + c, STRIP, s + c);
-    k[3][c] = a.weight ? a.weight[c] + a.offset : 1.0f, k[4][c] = a.bias ? a.bias[c] : 0.0f;
+    k[3][c] = weight_at(a->weight, c), k[4][c] = channel_bias(a, c);
     if (s[c].m.exact) exact[exact_count++] = c;
   }
   for (size_t r = 0; r < rows; r++, x += stride, y += stride) {
     float kept[STRIP]; /* y may equal x */
-    for (size_t i = 0; i < exact_count; i++)
-      kept[i] = exact_element(x[exact[i]], s[exact[i]].m.mean, s[exact[i]].factor, a, exact[i]);
+    for (size_t i = 0; i < exact_count; i++) kept[i] = exact_element(x[exact[i]], s + exact[i], a, exact[i]);
     size_t c = 0;
     for (; c + AN_LANES <= width; c += AN_LANES) write_column(y + c, x + c, k[0] + c, AN_LANES);
     if (c < width) write_column(y + c, x + c, k[0] + c, width - c);
@@ -457,15 +571,15 @@ static AN_ONE_COPY void write_columns(float *y, const float *x, size_t rows, siz
 }
 
 /* n elements of one channel. */
-static void write_channel(float *y, const float *x, size_t n, const normaliser *s, affine a, size_t channel) {
+static void write_channel(float *y, const float *x, size_t n, const normaliser *s, const affine *a, size_t channel) {
   float weight[AN_LANES], bias[AN_LANES];
-  vf_store(weight, vf_set(a.weight ? a.weight[channel] : 1.0f));
-  vf_store(bias, vf_set(a.bias ? a.bias[channel] : 0.0f));
-  const vf p[] = {vf_set(s->m.near), vf_set((float)(s->m.mean - s->m.near)), vf_set((float)s->factor)};
+  vf_store(weight, vf_set(weight_at(a->weight, channel)));
+  vf_store(bias, vf_set(channel_bias(a, channel)));
+  const affine own = {{weight, 0, 0}, {bias, 0, 0}, CHANNEL};
   if (s->m.exact)
-    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s->m.mean, s->factor, a, channel);
+    for (size_t i = 0; i < n; i++) y[i] = exact_element(x[i], s, a, channel);
   else
-    map_affine(y, x, n, p, (weights){weight, 0, a.weight ? a.offset : 0}, (weights){bias, 0, 0}, CHANNEL);
+    map_affine(y, x, n, s, &own);
 }
 
 /* 0 where there is padding. */
@@ -485,7 +599,8 @@ typedef struct strip {
 } strip;
 
 AN_INLINE elements strip_channel(const strip *p, size_t c) {
-  return (elements){p->x + (p->first + c) * p->inner, p->outer, p->channels * p->inner, p->inner, p->mask, p->count};
+  return (elements){
+      p->x + (p->first + c) * p->inner, p->outer, p->channels * p->inner, p->inner, p->mask, p->count, NULL, NULL, 0};
 }
 
 /* The normalisers of a strip. running_mean NULL: by its own statistics. A given mean is itself near, and x - mean can't
@@ -500,10 +615,10 @@ static void strip_normalisers(normaliser *s, const strip *p, const float *runnin
       const float mean = running_mean[p->first + i], var = running_var[p->first + i];
       s[i].m = (moments){mean, var, mean, !(mean > -0x1p100f && mean < 0x1p100f)};
     } else if (p->inner > 1) {
-      s[i].m = centred_moments(&e, eps);
+      centred_moments(&s[i].m, &e, eps);
     }
     const divisor by = divisor_layer_norm(s[i].m.square, p->count, eps);
-    s[i] = normaliser_of(s[i].m, by, CENTRED);
+    divide(s + i, by, CENTRED);
     if (running_mean) s[i].factor = 1 / by.value, s[i].slope = 0, s[i].kind = GIVEN;
   }
 }
@@ -527,15 +642,15 @@ void batch_norm_apply(float *y, float *mean, float *rstd, float *running_mean, f
         running_var[c] = (float)((1 - momentum) * running_var[c] + momentum * s[i].m.square * unbiased);
       }
     }
-    const affine a = {weight ? weight + p.first : NULL, bias ? bias + p.first : NULL, (float)weight_offset};
+    const affine a = affine_of(weight ? weight + p.first : NULL, bias ? bias + p.first : NULL, weight_offset);
     if (inner == 1) {
-      write_columns(y + p.first, x + p.first, outer, channels, p.width, s, a);
+      write_columns(y + p.first, x + p.first, outer, channels, p.width, s, &a);
       continue;
     }
     for (size_t o = 0; o < outer; o++)
       for (size_t i = 0; i < p.width; i++) {
         const size_t at = (o * channels + p.first + i) * inner;
-        write_channel(y + at, x + at, inner, s + i, a, i);
+        write_channel(y + at, x + at, inner, s + i, &a, i);
       }
   }
   write_padding(y, mask, outer, channels, inner);
@@ -554,17 +669,17 @@ void group_norm_apply(float *y, float *mean, float *rstd, const float *x, const 
     }
     for (size_t g = 0; g < groups; g++) {
       const size_t first = g * size;
-      const affine a = {weight ? weight + first : NULL, bias ? bias + first : NULL, (float)weight_offset};
-      const elements e = {x + first * inner, length, row, n, NULL, length * n};
+      const affine a = affine_of(weight ? weight + first : NULL, bias ? bias + first : NULL, weight_offset);
+      const elements e = {x + first * inner, length, row, n, NULL, length * n, NULL, NULL, 0};
       const normaliser s = centred(&e, eps, divisor_layer_norm);
       if (mean) entry_mean[g] = (float)s.m.mean;
       if (rstd) entry_rstd[g] = (float)s.factor;
       for (size_t l = 0; l < length; l++) {
         const size_t at = l * row + first * inner;
         if (inner == 1)
-          normalise(y + at, x + at, size, &s, a);
+          normalise(y + at, x + at, size, &s, &a);
         else
-          for (size_t c = 0; c < size; c++) write_channel(y + at + c * inner, x + at + c * inner, inner, &s, a, c);
+          for (size_t c = 0; c < size; c++) write_channel(y + at + c * inner, x + at + c * inner, inner, &s, &a, c);
       }
     }
   }
@@ -612,8 +727,8 @@ typedef struct gradient_input {
   vf x, dy, w;
 } gradient_input;
 AN_INLINE gradient_input load_gradient(const float *x, const float *dy, weights w, size_t i, size_t left, vf near) {
-  return (gradient_input){left < AN_LANES ? vf_load_tail(x + i, left, vf_first(near)) : vf_load(x + i),
-                          vf_load_some(dy + i, left, 0.0f), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
+  return (gradient_input){left < AN_LANES ? load_tail(x + i, left, vf_first(near)) : vf_load(x + i),
+                          load_some(dy + i, left, 0.0f), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
 }
 
 /* Two chains of CHAIN vectors side by side, as `reduce` has four. */
@@ -652,7 +767,7 @@ static void near_gradient(float *dx, const float *x, const float *dy, size_t n, 
   }
   if (i < n) {
     const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
-    vf_store_tail(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
+    store_tail(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
   }
 }
 
@@ -712,7 +827,7 @@ static double dyt_gradient(float *dx, const float *x, const float *dy, size_t n,
     const vf t = vf_mul(in.dy, slope_dyt(in.x, a)), bounded = vf_min(vf_max(in.x, vf_neg(largest)), largest);
     low = vd_add(low, vd_mul(vd_mul(vd_low(t), vd_low(in.w)), vd_low(bounded)));
     high = vd_add(high, vd_mul(vd_mul(vd_high(t), vd_high(in.w)), vd_high(bounded)));
-    vf_store_some(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
+    store_some(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
   }
   return vd_sum(vd_add(low, high));
 }
@@ -738,18 +853,19 @@ static void write_gradient(float *dx, const float *added, double *dalpha, const 
 }
 
 AN_INLINE void add_product(float *sum, const float *dy, const float *n, size_t lanes) {
-  vf_store(sum, vf_madd(vf_load_some(dy, lanes, 0.0f), vf_load_some(n, lanes, 0.0f), vf_load(sum)));
+  vf_store(sum, vf_madd(load_some(dy, lanes, 0.0f), load_some(n, lanes, 0.0f), vf_load(sum)));
 }
 /* dweight (d) += the columns of dy n, x and dy being (rows, d; row stride ld) and s[r * step] what normalises row r. */
 static void weight_gradient(float *dweight, const float *x, const float *dy, size_t ld, size_t rows, size_t d,
                             const normaliser *s, size_t step) {
   enum { PART = 256 };
+  const affine plain = affine_of(NULL, NULL, 0);
   for (size_t first = 0; first < rows; first += CHAIN)
     for (size_t i = 0; i < d; i += PART) {
       const size_t count = d - i < PART ? d - i : PART;
       float n[PART], sum[PART] = {0};
       for (size_t r = first; r < rows && r < first + CHAIN; r++) {
-        normalise(n, x + r * ld + i, count, s + r * step, (affine){NULL, NULL, 0});
+        normalise(n, x + r * ld + i, count, s + r * step, &plain);
         const float *g = dy + r * ld + i;
         size_t c = 0;
         for (; c + AN_LANES <= count; c += AN_LANES) add_product(sum + c, g + c, n + c, AN_LANES);
@@ -765,17 +881,20 @@ static void weight_gradient(float *dweight, const float *x, const float *dy, siz
 static void rows_gradient(float *dx, const float *added, float *dweight, float *dbias, float *dalpha, const float *x,
                           const float *dy, const float *weight, const float *alpha, size_t norm, double eps,
                           double weight_offset, size_t rows, size_t d) {
-  const weights w = each_weight((affine){weight, NULL, (float)weight_offset});
+  const weights w = weights_of(weight, weight_offset);
   double sum_alpha = 0;
   for (size_t first = 0; first < rows; first += CHAIN) {
     const size_t count = rows - first < CHAIN ? rows - first : CHAIN, at = first * d;
     normaliser s[CHAIN];
-    for (size_t r = 0; r < count; r++) s[r] = row_normaliser(x + at + r * d, d, norm, eps, alpha);
+    for (size_t r = 0; r < count; r++) {
+      const elements e = row_of(x + at + r * d, d);
+      s[r] = row_normaliser(&e, norm, eps, alpha);
+    }
     if (dweight) weight_gradient(dweight, x + at, dy + at, d, count, d, s, 1);
     if (dbias) sum_columns(dbias, dy + at, d, count, d);
     for (size_t r = 0; r < count && (dx || (dalpha && s[r].kind == TANH)); r++) {
       const size_t row = at + r * d;
-      const elements e = {x + row, 1, 0, d, NULL, d};
+      const elements e = row_of(x + row, d);
       double sum[SUMS] = {0};
       if (s[r].kind == CENTRED || s[r].kind == UNCENTRED) gradient_sums(sum, &e, dy + row, w, s + r);
       write_gradient(dx ? dx + row : NULL, added ? added + row : NULL, &sum_alpha, x + row, dy + row, d, w, s + r,
@@ -793,7 +912,7 @@ void norm_gradient(float *dx, float *dweight, float *dbias, float *dalpha, const
 
 /* ---- Gradients of norms over channels ---- */
 
-AN_INLINE double channel_weight(affine a, size_t c) { return a.weight ? (double)a.weight[c] + a.offset : 1; }
+AN_INLINE double channel_weight(weights w, size_t c) { return (double)w.w[c & w.places] + w.offset; }
 static void add_channel(float *dweight, float *dbias, size_t c, const double *sum) {
   if (dweight) dweight[c] += (float)sum[GN];
   if (dbias) dbias[c] += (float)sum[G];
@@ -806,7 +925,7 @@ static void weigh(double *sum, double weight) {
 /* `channels` neighbours of a weight each that share their statistics: e is the first, the next is e.n elements on. dy
  * and dx lie as x does. */
 static void channels_gradient(float *dx, float *dweight, float *dbias, const elements *e, const float *dy,
-                              size_t channels, affine a, const normaliser *s) {
+                              size_t channels, weights a, const normaliser *s) {
   double sum[SUMS] = {0};
   for (size_t c = 0; c < channels; c++) {
     elements channel = *e;
@@ -835,7 +954,7 @@ AN_INLINE void add_column_gradient(float *terms, const float *x, const float *dy
   enum { W = GRADIENT_STRIP };
   const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W)};
   gradient_terms sum = {vf_load(terms + G * W), vf_load(terms + GN * W), vf_load(terms + SIZE * W)};
-  add_gradient_terms(&sum, vf_load_some(x, lanes, 0.0f), vf_load_some(dy, lanes, 0.0f), vf_set(1.0f), p);
+  add_gradient_terms(&sum, load_some(x, lanes, 0.0f), load_some(dy, lanes, 0.0f), vf_set(1.0f), p);
   vf_store(terms + G * W, sum.g), vf_store(terms + GN * W, sum.gn), vf_store(terms + SIZE * W, sum.size);
 }
 static void column_sums(double (*sum)[GRADIENT_STRIP], const strip *p, const float *dy, const float *k) {
@@ -860,11 +979,11 @@ AN_INLINE void write_column_gradient(float *dx, const float *x, const float *dy,
   enum { W = GRADIENT_STRIP };
   const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W), vf_load(k + 3 * W), vf_load(k + 4 * W)};
   const vf w = vf_load(k + 5 * W);
-  vf_store_some(dx, lanes, gradient_vector(vf_load_some(x, lanes, 0.0f), vf_load_some(dy, lanes, 0.0f), w, p));
+  store_some(dx, lanes, gradient_vector(load_some(x, lanes, 0.0f), load_some(dy, lanes, 0.0f), w, p));
 }
 /* A strip of columns, inner being 1; dy and dx point at its first element. */
 static AN_ONE_COPY void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy,
-                                         affine a, const normaliser *s) {
+                                         weights a, const normaliser *s) {
   float k[6][GRADIENT_STRIP] = {{0}};
   double sum[SUMS][GRADIENT_STRIP] = {{0}};
   shares taken[GRADIENT_STRIP];
@@ -909,7 +1028,7 @@ void batch_norm_gradient(float *dx, float *dweight, float *dbias, const float *x
     strip_normalisers(s, &p, training ? NULL : running_mean, running_var, eps);
     for (size_t i = 0; i < p.width; i += inner == 1 ? p.width : 1) {
       const size_t c = p.first + i, at = c * inner;
-      const affine a = {weight ? weight + c : NULL, NULL, (float)weight_offset};
+      const weights a = weights_of(weight ? weight + c : NULL, weight_offset);
       float *const w = dweight ? dweight + c : NULL, *const b = dbias ? dbias + c : NULL,
                    *const d = dx ? dx + at : NULL;
       const elements e = strip_channel(&p, i);
@@ -935,13 +1054,13 @@ void group_norm_gradient(float *dx, float *dweight, float *dbias, const float *x
     }
     for (size_t g = 0; g < groups; g++) {
       const size_t first = g * size, at = first * inner;
-      const affine a = {weight ? weight + first : NULL, NULL, (float)weight_offset};
+      const weights a = weights_of(weight ? weight + first : NULL, weight_offset);
       float *const w = dweight ? dweight + first : NULL, *const b = dbias ? dbias + first : NULL;
       float *const d = entry_dx ? entry_dx + at : NULL;
-      const elements e = {x + at, length, row, n, NULL, length * n};
+      const elements e = {x + at, length, row, n, NULL, length * n, NULL, NULL, 0};
       const normaliser s = centred(&e, eps, divisor_layer_norm);
       if (inner > 1) {
-        const elements channel = {x + at, length, row, inner, NULL, length * inner};
+        const elements channel = {x + at, length, row, inner, NULL, length * inner, NULL, NULL, 0};
         channels_gradient(d, w, b, &channel, dy + at, size, a, &s);
         continue;
       }
@@ -949,9 +1068,9 @@ void group_norm_gradient(float *dx, float *dweight, float *dbias, const float *x
       if (b) sum_columns(b, dy + at, row, length, size);
       if (!d) continue;
       double sum[SUMS];
-      gradient_sums(sum, &e, dy + at, each_weight(a), &s);
+      gradient_sums(sum, &e, dy + at, a, &s);
       for (size_t l = 0; l < length; l++)
-        write_gradient(d + l * row, NULL, NULL, e.x + l * row, dy + at + l * row, size, each_weight(a), &s,
+        write_gradient(d + l * row, NULL, NULL, e.x + l * row, dy + at + l * row, size, a, &s,
                        shares_of(sum, &s, e.count), s.m.exact || !float_does(sum));
     }
   }
