@@ -57,9 +57,26 @@ typedef v128_t vd;
 AN_INLINE vf vf_load(const float *p) { return wasm_v128_load(p); }
 AN_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }
 AN_INLINE vf vf_load_splat(const float *p) { return wasm_v128_load32_splat(p); }
+/* In wasm a literal is read from memory where it stands: as an immediate V8 puts it together anew by three instructions
+ * in every turn of a loop. The compiler must not know what is read, or it makes an immediate of it. */
+#if defined(__wasm__)
+#define AN_IN_MEMORY(type, literal)                                                                        \
+  ({                                                                                                       \
+    static const type constant = __builtin_choose_expr(__builtin_constant_p(literal), (literal), (type)0); \
+    const type *address = &constant;                                                                       \
+    __asm__ volatile("" : "+r"(address));                                                                  \
+    address;                                                                                               \
+  })
+#define AN_SPLAT(type, a, splat, load_splat) \
+  __builtin_choose_expr(__builtin_constant_p(a), (a) == 0 ? splat(a) : load_splat(AN_IN_MEMORY(type, a)), splat(a))
+#define vf_set(a) AN_SPLAT(float, a, wasm_f32x4_splat, wasm_v128_load32_splat)
+#define vi_set(a) AN_SPLAT(int32_t, a, wasm_i32x4_splat, wasm_v128_load32_splat)
+#define vd_set(a) AN_SPLAT(double, a, wasm_f64x2_splat, wasm_v128_load64_splat)
+#else
 AN_INLINE vf vf_set(float a) { return wasm_f32x4_splat(a); }
 AN_INLINE vi vi_set(int32_t a) { return wasm_i32x4_splat(a); }
 AN_INLINE vd vd_set(double a) { return wasm_f64x2_splat(a); }
+#endif
 
 AN_INLINE vf vf_add(vf a, vf b) { return wasm_f32x4_add(a, b); }
 AN_INLINE vf vf_sub(vf a, vf b) { return wasm_f32x4_sub(a, b); }
@@ -86,8 +103,10 @@ AN_INLINE vf vf_madd(vf a, vf b, vf c) {
 AN_INLINE vf vf_nmadd(vf a, vf b, vf c) {
 #if defined(__wasm_relaxed_simd__)
   return wasm_f32x4_relaxed_nmadd(a, b, c);
-#else
+#elif defined(AN_TEST_FUSED)
   return vf_madd(vf_neg(a), b, c);
+#else
+  return wasm_f32x4_sub(c, wasm_f32x4_mul(a, b));
 #endif
 }
 
@@ -103,7 +122,13 @@ AN_INLINE vi vf_ge(vf a, vf b) { return wasm_f32x4_ge(a, b); }
 AN_INLINE vi vf_eq(vf a, vf b) { return wasm_f32x4_eq(a, b); }
 AN_INLINE vi vf_ne(vf a, vf b) { return wasm_f32x4_ne(a, b); }
 /* mask ? a : b, lane by lane (every bit of a mask lane is the same) */
-AN_INLINE vf vf_select(vi mask, vf a, vf b) { return wasm_v128_bitselect(a, b, mask); }
+AN_INLINE vf vf_select(vi mask, vf a, vf b) {
+#if defined(__wasm_relaxed_simd__)
+  return wasm_i32x4_relaxed_laneselect(a, b, mask); /* one instruction of the machine, not three */
+#else
+  return wasm_v128_bitselect(a, b, mask);
+#endif
+}
 AN_INLINE int vi_any(vi mask) { return wasm_v128_any_true(mask); }
 
 AN_INLINE vi vf_bits(vf a) { return a; }
@@ -123,6 +148,18 @@ AN_INLINE vi vf_to_int(vf a) { return wasm_i32x4_trunc_sat_f32x4(a); }
 AN_INLINE vd vd_add(vd a, vd b) { return wasm_f64x2_add(a, b); }
 AN_INLINE vd vd_sub(vd a, vd b) { return wasm_f64x2_sub(a, b); }
 AN_INLINE vd vd_mul(vd a, vd b) { return wasm_f64x2_mul(a, b); }
+AN_INLINE vd vd_madd(vd a, vd b, vd c) {
+#if defined(__wasm_relaxed_simd__)
+  return wasm_f64x2_relaxed_madd(a, b, c);
+#elif defined(AN_TEST_FUSED)
+  double x[2], y[2], z[2];
+  wasm_v128_store(x, a), wasm_v128_store(y, b), wasm_v128_store(z, c);
+  for (int i = 0; i < 2; i++) z[i] = __builtin_fma(x[i], y[i], z[i]);
+  return wasm_v128_load(z);
+#else
+  return wasm_f64x2_add(wasm_f64x2_mul(a, b), c);
+#endif
+}
 AN_INLINE vd vd_low(vf a) { return wasm_f64x2_promote_low_f32x4(a); }
 AN_INLINE vd vd_high(vf a) { return wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(a, a, 2, 3, 2, 3)); }
 AN_INLINE vf vf_from_vd(vd low, vd high) {
@@ -194,7 +231,13 @@ AN_INLINE vf vf_madd(vf a, vf b, vf c) {
   return a * b + c;
 #endif
 }
-AN_INLINE vf vf_nmadd(vf a, vf b, vf c) { return vf_madd(-a, b, c); }
+AN_INLINE vf vf_nmadd(vf a, vf b, vf c) {
+#if defined(AN_TEST_FUSED)
+  return vf_madd(-a, b, c);
+#else
+  return c - a * b;
+#endif
+}
 
 AN_INLINE vf vf_min(vf a, vf b) { return b < a ? b : a; }
 AN_INLINE vf vf_max(vf a, vf b) { return a < b ? b : a; }
@@ -225,6 +268,13 @@ AN_INLINE vi vf_to_int(vf a) {
 AN_INLINE vd vd_add(vd a, vd b) { return a + b; }
 AN_INLINE vd vd_sub(vd a, vd b) { return a - b; }
 AN_INLINE vd vd_mul(vd a, vd b) { return a * b; }
+AN_INLINE vd vd_madd(vd a, vd b, vd c) {
+#if defined(AN_TEST_FUSED)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 AN_INLINE vd vd_low(vf a) { return (vd)a; }
 /* One lane has no upper half: 0 is neutral in sums. */
 AN_INLINE vd vd_high(vf a) {
