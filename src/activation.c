@@ -103,6 +103,7 @@ static void gradient_vectors(float *y, const float *x, const float *factor, size
 AN_INLINE void run(activation_loop *loop, float *y, const float *x, const float *factor, size_t n, size_t activation,
                    double p0, double p1) {
   const size_t tail = n % AN_LANES, whole = n - tail;
+  if (activation == AN_ACT_swish && p0 == 1) activation = AN_ACT_silu; /* bit for bit */
   loop(y, x, factor, whole, activation, p0, p1);
   if (tail == 0) return;
   float last_x[AN_LANES], last_factor[AN_LANES];
@@ -150,44 +151,36 @@ void activation_gradient_gated(float *dgate, float *dup, const float *gate, cons
   }
 }
 
-an_status an_activation_fwd(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
+/* there: no pointer that is needed is NULL. */
+static an_status check(int there, size_t n, size_t activation, double p0, double p1) {
   const an_status status = activation_check(activation, p0, p1);
   if (status) return status;
   if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
-  if (n == 0) return AN_OK;
-  if (!y || !x) return AN_NULL_POINTER;
-  activation_apply(y, x, n, activation, p0, p1);
-  return AN_OK;
+  return there || n == 0 ? AN_OK : AN_NULL_POINTER;
+}
+
+an_status an_activation_fwd(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
+  const an_status status = check(y && x, n, activation, p0, p1);
+  if (status == AN_OK) activation_apply(y, x, n, activation, p0, p1);
+  return status;
 }
 
 an_status an_glu_fwd(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0, double p1) {
-  const an_status status = activation_check(activation, p0, p1);
-  if (status) return status;
-  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
-  if (n == 0) return AN_OK;
-  if (!y || !gate || !up) return AN_NULL_POINTER;
-  activation_apply_gated(y, gate, up, n, activation, p0, p1);
-  return AN_OK;
+  const an_status status = check(y && gate && up, n, activation, p0, p1);
+  if (status == AN_OK) activation_apply_gated(y, gate, up, n, activation, p0, p1);
+  return status;
 }
 
 an_status an_activation_bwd(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
                             double p1) {
-  const an_status status = activation_check(activation, p0, p1);
-  if (status) return status;
-  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
-  if (n == 0) return AN_OK;
-  if (!dx || !x || !dy) return AN_NULL_POINTER;
-  activation_gradient(dx, x, dy, n, activation, p0, p1);
-  return AN_OK;
+  const an_status status = check(dx && x && dy, n, activation, p0, p1);
+  if (status == AN_OK) activation_gradient(dx, x, dy, n, activation, p0, p1);
+  return status;
 }
 
 an_status an_glu_bwd(float *dgate, float *dup, const float *gate, const float *up, const float *dy, size_t n,
                      size_t activation, double p0, double p1) {
-  const an_status status = activation_check(activation, p0, p1);
-  if (status) return status;
-  if (n > SIZE_MAX / sizeof(float)) return AN_SIZE_OVERFLOW;
-  if (n == 0) return AN_OK;
-  if (!dgate || !dup || !gate || !up || !dy) return AN_NULL_POINTER;
-  activation_gradient_gated(dgate, dup, gate, up, dy, n, activation, p0, p1);
-  return AN_OK;
+  const an_status status = check(dgate && dup && gate && up && dy, n, activation, p0, p1);
+  if (status == AN_OK) activation_gradient_gated(dgate, dup, gate, up, dy, n, activation, p0, p1);
+  return status;
 }

@@ -61,20 +61,4 @@ AN_INLINE void reduce(double *a, double *b, const float *x, size_t n, int chain,
   *b += vd_sum(sum_b);
 }
 
-/* The largest element of x[0..n), n > 0; NaNs are passed over, -infinity if there is nothing else. */
-AN_INLINE float reduce_max(const float *x, size_t n) {
-  const vf lowest = vf_set(-__builtin_inff());
-  vf m0 = lowest, m1 = lowest, m2 = lowest, m3 = lowest;
-  size_t i = 0;
-  for (; i + 4 * AN_LANES <= n; i += 4 * AN_LANES) {
-    m0 = vf_max(m0, vf_load(x + i));
-    m1 = vf_max(m1, vf_load(x + i + AN_LANES));
-    m2 = vf_max(m2, vf_load(x + i + 2 * AN_LANES));
-    m3 = vf_max(m3, vf_load(x + i + 3 * AN_LANES));
-  }
-  for (; i + AN_LANES <= n; i += AN_LANES) m0 = vf_max(m0, vf_load(x + i));
-  if (i < n) m1 = vf_max(m1, vf_load_tail(x + i, n - i, -__builtin_inff()));
-  return vf_hmax(vf_max(vf_max(m0, m1), vf_max(m2, m3)));
-}
-
 #endif

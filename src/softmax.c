@@ -28,8 +28,8 @@ AN_INLINE vf keep(vf a, vi mask) { return vi_float_bits(vi_and(vf_bits(a), mask)
 /* e^(x - max), 0 below -104. NaN in, NaN out. */
 AN_INLINE vf exp_minus_max(vf x, vf max) {
   vf error;
-  const vf hi = minus_max(x, max, &error), bounded = vf_max(hi, vf_set(-110.0f));
-  return vm_exp_sum(bounded, keep(error, vf_eq(hi, bounded)));
+  const vf hi = minus_max(x, max, &error);
+  return vf_select(vf_lt(hi, vf_set(-104.0f)), vf_set(0.0f), vm_exp_parts(vm_reduce_sum(hi, error, vm_down())));
 }
 
 AN_INLINE vf log_softmax(vf x, vf max, vf log_sum) {
@@ -38,105 +38,93 @@ AN_INLINE vf log_softmax(vf x, vf max, vf log_sum) {
   return vf_add(vf_sub(hi, log_sum), keep(error, vf_eq(error, error)));
 }
 
+/* y[i] = e^(x[i] - max), n being a multiple of AN_LANES. With nothing else to keep in registers. */
+AN_ONE_COPY static void exponentials(float *y, const float *x, size_t n, vf max) {
+  for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, exp_minus_max(vf_load(x + i), max));
+}
+
 /* ---- Pieces ----
  *
- * A row, or AN_LANES neighbouring columns at a time, goes through the loops in pieces of whole vectors that are in
- * cache.
+ * A row, or AN_LANES neighbouring columns at a time, goes through the loops in pieces that are in cache, of whole
+ * groups of four vectors. What is left of a row at the end, and columns, are a copy of one group that is filled up.
  */
-enum { PIECE = 64 * AN_LANES };
+enum { GROUP = 4 * AN_LANES, PIECE = 16 * GROUP };
 
 /* n elements of a row (lanes 0), or of each of `lanes` neighbouring columns, `stride` apart. */
 typedef struct strip {
   size_t n, stride, lanes;
 } strip;
-/* Elements of the strip that make a piece, at most. */
-AN_INLINE size_t piece_length(strip s) { return s.lanes ? PIECE / AN_LANES : PIECE; }
 
-/* Whether n elements need no copy to be a piece. */
-AN_INLINE int is_piece(size_t n, strip s) { return s.lanes == 0 && n % AN_LANES == 0; }
-/* n elements from x on as a piece, *size floats, in `piece` if they need a copy; a row's last vector is filled up with
- * `fill`. */
-static const float *gather(float *piece, size_t *size, const float *x, size_t n, strip s, float fill) {
+/* The piece of x from `at` on, *size floats, and *next, where the next one starts. */
+static const float *gather(float *piece, const float *x, size_t at, strip s, vf fill, size_t *size, size_t *next) {
+  const size_t left = s.n - at, most = s.lanes ? PIECE / AN_LANES : PIECE;
+  size_t n = left < most ? left : most;
+  const int in_place = s.lanes == 0 && n >= GROUP;
+  if (in_place) n -= n % GROUP;
+  *next = at + n;
   *size = s.lanes ? n * AN_LANES : n;
-  if (is_piece(n, s)) return x;
+  if (in_place) return x + at;
+  for (size_t i = *size - *size % AN_LANES; i % GROUP != 0 || i < *size; i += AN_LANES) vf_store(piece + i, fill);
+  if (s.lanes == 0) memcpy(piece, x + at, n * sizeof(float));
   for (size_t i = 0; i < n && s.lanes; i++)
-    vf_store(piece + i * AN_LANES, vf_load_some(x + i * s.stride, s.lanes, 0.0f));
-  if (s.lanes) return piece;
-  memcpy(piece, x, n * sizeof(float));
-  while (*size % AN_LANES != 0) piece[(*size)++] = fill;
+    vf_store(piece + i * AN_LANES, vf_load_some(x + (at + i) * s.stride, s.lanes, 0.0f));
+  *size += -*size % GROUP;
   return piece;
 }
-/* And back to where they belong. */
-static void scatter(float *y, const float *piece, size_t n, strip s) {
-  if (is_piece(n, s)) return;
-  if (s.lanes == 0) memcpy(y, piece, n * sizeof(float));
-  for (size_t i = 0; i < n && s.lanes; i++) vf_store_some(y + i * s.stride, s.lanes, vf_load(piece + i * AN_LANES));
-}
-
-/* The lanes' maxima: NaNs are passed over. masked: there is nothing but -infinity. */
-static vf maximum(const float *x, strip s, vi *masked) {
-  const vf lowest = vf_set(-__builtin_inff());
-  vf max = lowest;
-  vi nan = vi_set(0);
-  if (s.lanes == 0) {
-    max = vf_set(reduce_max(x, s.n));
-    for (size_t i = 0; vf_first(max) == vf_first(lowest) && i < s.n; i++) nan = vi_or(nan, vi_set(-(x[i] != x[i])));
-  }
-  for (size_t i = 0; i < s.n && s.lanes; i++) {
-    const vf v = vf_load_some(x + i * s.stride, s.lanes, 0.0f);
-    max = vf_max(max, v);
-    nan = vi_or(nan, vf_ne(v, v));
-  }
-  *masked = vi_and(vf_eq(max, lowest), vi_not(nan));
-  return max;
-}
-
-/* y[i] = e^(x[i] - max), n being a multiple of AN_LANES. With nothing else to keep in registers. */
-AN_ONE_COPY static void exponentials(float *y, const float *x, size_t n, vf max) {
-  for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, exp_minus_max(vf_load(x + i), max));
+/* A copy back to where it belongs. */
+static void scatter(float *y, const float *piece, size_t at, size_t next, strip s) {
+  if (s.lanes == 0) memcpy(y + at, piece, (next - at) * sizeof(float));
+  for (size_t i = at; i < next && s.lanes; i++)
+    vf_store_some(y + i * s.stride, s.lanes, vf_load(piece + (i - at) * AN_LANES));
 }
 
 static void softmax(float *y, const float *x, strip s, int flags) {
   const int row = s.lanes == 0, logged = flags & AN_SOFTMAX_LOG;
   const vf lowest = vf_set(-__builtin_inff()), zero = vf_set(0.0f);
   float piece[PIECE], powers[PIECE];
-  vi nothing_there;
-  const vf max = maximum(x, s, &nothing_there);
+  size_t size, next;
+
+  /* Where there is nothing but -infinity, NaN not either, the total is that too. */
+  vf max = lowest, total = zero;
+  for (size_t at = 0; at < s.n; at = next) {
+    const float *v = gather(piece, x, at, s, lowest, &size, &next), *const end = v + size;
+    for (; v < end; v += GROUP) {
+      const vf a = vf_load(v), b = vf_load(v + AN_LANES), c = vf_load(v + 2 * AN_LANES), d = vf_load(v + 3 * AN_LANES);
+      max = vf_max(max, vf_max(vf_max(a, b), vf_max(c, d)));
+      total = vf_add(total, vf_add(vf_add(a, b), vf_add(c, d)));
+    }
+  }
+  if (row) max = vf_set(vf_hmax(max)), total = vf_set(vf_sum(total));
+  const vi nothing_there = vi_and(vf_eq(max, lowest), vf_eq(total, lowest));
   const vi masked = flags & AN_SOFTMAX_MASKED_ZERO ? nothing_there : vi_set(0);
 
   /* For a log-softmax the largest are counted, and the sum is that of the others. */
   vd low = vd_set(0.0), high = low, largest_low = low, largest_high = low;
-  for (size_t at = 0, n; at < s.n; at += n) {
-    n = s.n - at < piece_length(s) ? s.n - at : piece_length(s);
-    size_t size;
-    float *const to = y + at * s.stride, *const e = is_piece(n, s) && !logged ? to : powers;
-    const float *const in = gather(piece, &size, x + at * s.stride, n, s, vf_first(lowest));
+  for (size_t at = 0; at < s.n; at = next) {
+    const float *const in = gather(piece, x, at, s, lowest, &size, &next);
+    float *const e = in != piece && !logged ? y + at : powers;
     exponentials(e, in, size, max);
     if (logged) {
       vf largest = zero;
       for (size_t i = 0; i < size; i += AN_LANES) {
         const vi is_largest = vf_eq(vf_sub(vf_load(in + i), max), zero); /* not x == max: infinity must become NaN */
         vf_store(e + i, keep(vf_load(e + i), vi_not(is_largest)));
-        largest = vf_add(largest, keep(vf_set(1.0f), is_largest));
+        largest = vf_add(largest, keep(vm_one(), is_largest));
       }
       largest_low = vd_add(largest_low, vd_low(largest)), largest_high = vd_add(largest_high, vd_high(largest));
-    } else {
-      scatter(to, e, n, s);
+    } else if (in == piece) {
+      scatter(y, e, at, next, s);
     }
-
-    /* Of a row four vectors are added in float, of the last few all; sums of those, and columns, in double. */
-    for (size_t i = 0; i < size;) {
-      vf sum = zero;
-      if (row && i + 4 * AN_LANES <= n) {
-        const vf front = vf_add(vf_load(e + i), vf_load(e + i + AN_LANES));
-        sum = vf_add(front, vf_add(vf_load(e + i + 2 * AN_LANES), vf_load(e + i + 3 * AN_LANES)));
-        i += 4 * AN_LANES;
-      } else {
-        do sum = vf_add(sum, vf_load(e + i)), i += AN_LANES;
-        while (row && i < size);
+    /* Of a row four vectors are added in float, sums of those, and columns, in double. */
+    for (const float *v = e; v < e + size; v += row ? GROUP : AN_LANES) {
+      vf sum = vf_load(v);
+      if (row) {
+        const vf c = vf_load(v + 2 * AN_LANES), d = vf_load(v + 3 * AN_LANES);
+        sum = vf_add(sum, vf_load(v + AN_LANES));
+        sum = in == piece ? vf_add(vf_add(sum, c), d) : vf_add(sum, vf_add(c, d));
       }
       low = vd_add(low, row ? vd_add(vd_low(sum), vd_high(sum)) : vd_low(sum));
-      high = vd_add(high, row ? vd_set(0.0) : vd_high(sum));
+      high = vd_add(high, vd_high(sum));
     }
   }
   if (row) {
@@ -148,16 +136,14 @@ static void softmax(float *y, const float *x, strip s, int flags) {
   const vf by =
       logged ? vm_log1p(vf_from_vd(vd_add(low, others_low), vd_add(high, others_high))) : vf_from_vd(low, high);
   const vf nothing = logged ? lowest : zero;
-  for (size_t at = 0, n; at < s.n; at += n) {
-    n = s.n - at < piece_length(s) ? s.n - at : piece_length(s);
-    size_t size;
-    float *const to = y + at * s.stride, *const out = is_piece(n, s) ? to : piece;
-    const float *const in = gather(piece, &size, (logged ? x : y) + at * s.stride, n, s, 0.0f);
+  for (size_t at = 0; at < s.n; at = next) {
+    const float *const in = gather(piece, logged ? x : y, at, s, zero, &size, &next);
+    float *const out = in == piece ? piece : y + at;
     for (size_t i = 0; i < size; i += AN_LANES) {
       const vf v = vf_load(in + i), result = logged ? log_softmax(v, max, by) : vf_div(v, by);
       vf_store(out + i, vf_select(masked, nothing, result));
     }
-    scatter(to, out, n, s);
+    if (in == piece) scatter(y, piece, at, next, s);
   }
 }
 

@@ -16,18 +16,36 @@
 
 #include "simd.h"
 
-/* Parts of e^v: r = v - n ln 2, |r| < 0.35. n is kept as n + 254 in the low ten bits; the others are of no account. */
+/* Used so often that one copy is worth a name */
+AN_INLINE vf vm_one(void) { return vf_set(1.0f); }
+
+/* Parts of e^v: r = v - n ln 2, |r| < 0.35. n is kept in the low bits of `bits`, plus a bias that suits its use; the
+ * upper bits are of no account. */
 typedef struct vm_reduced {
   vf r;
-  vi n;
+  vi bits;
 } vm_reduced;
 
-/* v = high + low, |v| <= 200, |low| <= 2^-10 |high|. Adding 1.5 * 2^23 rounds to an integer and leaves it in the low
- * bits. n * 0x1.62e4p-1 is exact (15 + 9 bits), and so is its difference from high, which is near it: all that is
+/* 1.5 * 2^23, whose sum with a number rounds it to an integer and leaves that in the low bits, and the bias:
+ *   plain   n + 128: shifted by 23 it is 2^(n + 1), for -127 <= n <= 126
+ *   down    n + 190: shifted by 23 it is 2^(n + 63), for -189 <= n <= 64: vm_scale_down
+ *   odds    n + 86: shifted by 23 it is 2^(n - 41), for -85 <= n <= 168: vm_odds
+ *   halves  n + 254: 2^n in two factors, for -252 <= n <= 254: vm_scale */
+AN_INLINE vf vm_plain(void) { return vf_set(0x1.8p23f + 128.0f); }
+AN_INLINE vf vm_down(void) { return vf_set(0x1.8p23f + 190.0f); }
+AN_INLINE vf vm_odds(void) { return vf_set(0x1.8p23f + 86.0f); }
+AN_INLINE vf vm_halves(void) { return vf_set(0x1.8p23f + 254.0f); }
+
+/* |v| <= 200. n * 0x1.62e4p-1 is exact (15 + 9 bits), and so is its difference from v, which is near it: all that is
  * rounded is r, once, and terms below 2^-10 of it. */
-AN_INLINE vm_reduced vm_reduce(vf high, vf low) {
-  const vf magic = vf_set(0x1.8p23f + 254.0f);
-  const vf z = vf_madd(high, vf_set(0x1.715476p+0f), magic); /* 1 / ln 2 */
+AN_INLINE vm_reduced vm_reduce(vf v, vf magic) {
+  const vf z = vf_madd(v, vf_set(0x1.715476p+0f), magic); /* 1 / ln 2 */
+  const vf n = vf_sub(z, magic);
+  return (vm_reduced){vf_nmadd(n, vf_set(0x1.7f7d1cp-20f), vf_nmadd(n, vf_set(0x1.62e4p-1f), v)), vf_bits(z)};
+}
+/* v = high + low, |low| <= 2^-10 |high| */
+AN_INLINE vm_reduced vm_reduce_sum(vf high, vf low, vf magic) {
+  const vf z = vf_madd(high, vf_set(0x1.715476p+0f), magic);
   const vf n = vf_sub(z, magic);
   return (vm_reduced){vf_add(vf_nmadd(n, vf_set(0x1.62e4p-1f), high), vf_nmadd(n, vf_set(0x1.7f7d1cp-20f), low)),
                       vf_bits(z)};
@@ -36,21 +54,22 @@ AN_INLINE vm_reduced vm_reduce(vf high, vf low) {
 /* The upper 12 bits of each lane: products of two such are exact, and x - vm_upper(x) too. */
 AN_INLINE vf vm_upper(vf x) { return vi_float_bits(vi_and(vf_bits(x), vi_set(-4096))); }
 
-/* Parts of e^(k x) for |k x| <= 200, k x being good to 2^-35 of itself. 1 is not worth a product. */
-AN_INLINE vm_reduced vm_reduce_scaled(vf x, double k) {
-  if (k == 1) return vm_reduce(x, vf_set(0.0f));
+/* Parts of e^(k x) for |k x| <= 200, k x being good to 2^-35 of itself. */
+AN_INLINE vm_reduced vm_reduce_scaled(vf x, double k, vf magic) {
   const vf k_high = vm_upper(vf_set((float)k)), k_low = vf_set((float)(k - (double)vf_first(k_high)));
   const vf x_high = vm_upper(x);
-  return vm_reduce(vf_mul(x_high, k_high), vf_madd(vf_sub(x, x_high), k_high, vf_mul(x, k_low)));
+  return vm_reduce_sum(vf_mul(x_high, k_high), vf_madd(vf_sub(x, x_high), k_high, vf_mul(x, k_low)), magic);
 }
 
-/* Parts of 2^w for w in double precision, |w| <= 252: for exponents that are not a float's multiple. */
-AN_INLINE vm_reduced vm_reduce_pow2(vd w_low, vd w_high) {
-  const vd magic = vd_set(0x1.8p52 + 254.0), ln2 = vd_set(0x1.62e42fefa39efp-1);
-  const vd z_low = vd_add(w_low, magic), z_high = vd_add(w_high, magic);
-  const vd r_low = vd_mul(vd_sub(w_low, vd_sub(z_low, magic)), ln2);
-  const vd r_high = vd_mul(vd_sub(w_high, vd_sub(z_high, magic)), ln2);
-  return (vm_reduced){vf_from_vd(r_low, r_high), vi_from_vd_bits(z_low, z_high)};
+/* Parts of 2^(x y) for doubles, |x y| <= 252, biased as odds: for exponents that are not a float's multiple. */
+AN_INLINE vd vm_pow2_round(vd x, vd y) { return vd_madd(x, y, vd_set(0x1.8p52 + 86.0)); }
+AN_INLINE vd vm_pow2_rest(vd x, vd y, vd z) {
+  return vd_mul(vd_madd(x, y, vd_sub(vd_set(0x1.8p52 + 86.0), z)), vd_set(0x1.62e42fefa39efp-1)); /* ln 2 */
+}
+AN_INLINE vm_reduced vm_reduce_pow2(vd x_low, vd x_high, vd y_low, vd y_high) {
+  const vd z_low = vm_pow2_round(x_low, y_low), z_high = vm_pow2_round(x_high, y_high);
+  return (vm_reduced){vf_from_vd(vm_pow2_rest(x_low, y_low, z_low), vm_pow2_rest(x_high, y_high, z_high)),
+                      vi_from_vd_bits(z_low, z_high)};
 }
 
 /* q(r) of e^r = 1 + r + r^2 q(r), r2 = r^2. Relative error of e^r 2^-28.1 on |r| <= 0.35. */
@@ -67,29 +86,40 @@ AN_INLINE vf vm_expm1_reduced(vf r) {
 
 /* 2^n in two factors, for -252 <= n <= 254: 2^floor(n/2) and the rest. */
 AN_INLINE vf vm_pow2_low(vi n) { return vi_float_bits(vi_and(vi_shl(n, 22), vi_set(0x7f800000))); }
-AN_INLINE vf vm_pow2_rest(vi n, vf low) { return vi_float_bits(vi_sub(vi_shl(n, 23), vf_bits(low))); }
+AN_INLINE vf vm_pow2_other(vi n, vf low) { return vi_float_bits(vi_sub(vi_shl(n, 23), vf_bits(low))); }
 /* 1 / a for a power of two */
 AN_INLINE vf vm_pow2_inverse(vf a) { return vi_float_bits(vi_sub(vi_set(254 << 23), vf_bits(a))); }
 /* a * 2^n, rounded once if a is not tiny */
 AN_INLINE vf vm_scale(vf a, vi n) {
   const vf low = vm_pow2_low(n);
-  return vf_mul(vf_mul(a, low), vm_pow2_rest(n, low));
+  return vf_mul(vf_mul(a, low), vm_pow2_other(n, low));
 }
 
-/* e^(high + low) for -130 <= high <= 89, |low| <= 2^-10 |high|. */
-AN_INLINE vf vm_exp_sum(vf high, vf low) {
-  const vm_reduced e = vm_reduce(high, low);
-  return vm_scale(vf_add(vm_expm1_reduced(e.r), vf_set(1.0f)), e.n);
+/* 2^(n + 63), of parts biased down, and with it (a + a t) 2^n, rounded to a float and, where that is subnormal, once
+ * more. */
+AN_INLINE vf vm_pow2_down(vm_reduced e) { return vi_float_bits(vi_shl(e.bits, 23)); }
+AN_INLINE vf vm_scale_down(vf a, vf t, vf power) {
+  const vf scaled = vf_mul(a, power);
+  return vf_mul(vf_madd(scaled, t, scaled), vf_set(0x1p-63f));
 }
+AN_INLINE vf vm_exp_down(vf t, vf power) { return vf_mul(vf_madd(power, t, power), vf_set(0x1p-63f)); }
+/* e^v of parts biased down */
+AN_INLINE vf vm_exp_parts(vm_reduced e) { return vm_exp_down(vm_expm1_reduced(e.r), vm_pow2_down(e)); }
+
 /* e^x <= 1.1 ULP everywhere: 0 below -104, infinity above 88.7228, NaN for NaN. */
-AN_INLINE vf vm_exp(vf x) { return vm_exp_sum(vf_min(vf_max(x, vf_set(-104.0f)), vf_set(89.0f)), vf_set(0.0f)); }
+AN_INLINE vf vm_exp(vf x) {
+  const vm_reduced e = vm_reduce(vf_min(vf_max(x, vf_set(-104.0f)), vf_set(89.0f)), vm_halves());
+  return vm_scale(vf_add(vm_expm1_reduced(e.r), vm_one()), e.bits);
+}
+/* The same for x <= 43; above it a meaningless number. */
+AN_INLINE vf vm_exp_low(vf x) { return vm_exp_parts(vm_reduce(vf_max(x, vf_set(-104.0f)), vm_down())); }
 
 /* e^x - 1 for x <= 0 <= 1.0 ULP; a positive x gives 0, NaN gives NaN. 2^n t + (2^n - 1): both are exact for n >= -24,
  * and -1 is what rounding leaves below. */
 AN_INLINE vf vm_expm1_negative(vf x) {
-  const vm_reduced e = vm_reduce(vf_max(vf_min(x, vf_set(0.0f)), vf_set(-26.0f)), vf_set(0.0f));
-  const vf scale = vi_float_bits(vi_shl(vi_sub(e.n, vi_set(127)), 23));
-  return vf_madd(scale, vm_expm1_reduced(e.r), vf_sub(scale, vf_set(1.0f)));
+  const vm_reduced e = vm_reduce(vf_max(vf_min(x, vf_set(0.0f)), vf_set(-26.0f)), vm_plain());
+  const vf twice = vi_float_bits(vi_shl(e.bits, 23));
+  return vf_mul(vf_madd(twice, vm_expm1_reduced(e.r), vf_sub(twice, vf_set(2.0f))), vf_set(0.5f));
 }
 
 /* log(1 + z) / z for 0 <= z <= 1. Relative error 2^-27.5. */
@@ -100,25 +130,29 @@ AN_INLINE vf vm_log1p_ratio(vf z) {
   p = vf_madd(p, z2, vf_madd(z, vf_set(-0x1.3a435ep-3f), vf_set(0x1.934b54p-3f)));
   p = vf_madd(p, z2, vf_madd(z, vf_set(-0x1.ff23e6p-3f), vf_set(0x1.554dd0p-2f)));
   p = vf_madd(p, z, vf_set(-0x1.ffffd2p-2f));
-  return vf_madd(p, z, vf_set(1.0f));
+  return vf_madd(p, z, vm_one());
 }
 
 /* log(1 + z) / z * z 2^-b * factor, z 2^-b = 2^n (1 + t) being given by parts whose n has had b taken off; power is
  * 2^b. What softplus adds to its ramp. The power of two is multiplied in last, and nothing but the result may be
  * subnormal. */
 AN_INLINE vf vm_log1p_exp_scaled(vm_reduced e, vf power, vf factor) {
-  const vf t = vm_expm1_reduced(e.r), z = vf_mul(vm_scale(vf_add(t, vf_set(1.0f)), e.n), power);
+  const vf t = vm_expm1_reduced(e.r), z = vf_mul(vm_scale(vf_add(t, vm_one()), e.bits), power);
   const vf ratio = vf_mul(vm_log1p_ratio(z), factor);
-  return vm_scale(vf_madd(ratio, t, ratio), e.n);
+  return vm_scale(vf_madd(ratio, t, ratio), e.bits);
 }
-/* log(1 + e^v), v <= 0 */
-AN_INLINE vf vm_log1p_exp(vm_reduced e) { return vm_log1p_exp_scaled(e, vf_set(1.0f), vf_set(1.0f)); }
+/* log(1 + e^v), v <= 0: without b */
+AN_INLINE vf vm_log1p_exp(vf v) {
+  const vm_reduced e = vm_reduce(vf_max(v, vf_set(-110.0f)), vm_down());
+  const vf t = vm_expm1_reduced(e.r), power = vm_pow2_down(e);
+  return vm_scale_down(vm_log1p_ratio(vm_exp_down(t, power)), t, power);
+}
 
 /* log(1 + x) for x >= 0 <= 1.1 ULP; infinity and NaN give themselves, x < 0 a meaningless number.
  * u = 1 + x = 2^n m, m in [sqrt(1/2), sqrt 2): log m = f - f^2/2 + f^3 p(f), f = m - 1, relative error 2^-26.1; what
  * the sum lost in rounding comes back as lost / u. */
 AN_INLINE vf vm_log1p(vf x) {
-  const vf one = vf_set(1.0f), u = vf_add(x, one), lost = vf_sub(x, vf_sub(u, one));
+  const vf one = vm_one(), u = vf_add(x, one), lost = vf_sub(x, vf_sub(u, one));
   const vi root_half = vi_set(0x3f3504f3);
   const vi bits = vi_sub(vf_bits(u), root_half);
   const vf n = vi_to_float(vi_sar(bits, 23));
@@ -136,25 +170,26 @@ AN_INLINE vf vm_log1p(vf x) {
   return vf_select(vf_le(x, vf_set(0x1.fffffep127f)), y, x);
 }
 
-/* sigmoid(v) = 1 / (1 + 2^n (1 + t)) = inverse / denominator, n and t being those of e^-v, and the fraction reduced by
- * 2^floor(n/2), so that neither overflows: x / denominator * inverse is x sigmoid(v), rounded thrice and last where it
- * may be subnormal. One addition is rounded in the denominator, 1 + 2^n being exact up to n = 23. */
-typedef struct vm_sigmoid_parts {
-  vf inverse, denominator;
-} vm_sigmoid_parts;
-AN_INLINE vm_sigmoid_parts vm_sigmoid_split(vm_reduced e) {
-  const vf low = vm_pow2_low(e.n), rest = vm_pow2_rest(e.n, low), inverse = vm_pow2_inverse(low);
-  return (vm_sigmoid_parts){inverse, vf_madd(rest, vm_expm1_reduced(e.r), vf_add(rest, inverse))};
+/* 2^-41 (1 + e^v), of parts biased so: 1 + e^v may be 2^162. One addition is rounded, 1 + 2^n being exact up to n = 23.
+ */
+AN_INLINE vf vm_one_more(vm_reduced e) {
+  const vf power = vi_float_bits(vi_shl(e.bits, 23));
+  return vf_madd(power, vm_expm1_reduced(e.r), vf_add(power, vf_set(0x1p-41f)));
+}
+/* x sigmoid(v), the parts being those of e^-v, rounded thrice and last where it may be subnormal. What the quotient is
+ * from 2^88 on, where it may be infinite, the result is x. */
+AN_INLINE vf vm_gate(vf x, vm_reduced e) {
+  const vf y = vf_mul(vf_div(x, vm_one_more(e)), vf_set(0x1p-41f));
+  return vf_min(y, vf_max(x, vf_set(0.0f)));
 }
 
-/* 1 / (1 + e^-x) <= 1.8 ULP everywhere; never above 1 or below 0. As vm_sigmoid_split, with the error of 1 + 2^n put
- * back: at n = 24 it is a whole ULP. */
+/* 1 / (1 + e^-x) <= 1.8 ULP everywhere; never above 1 or below 0. As vm_one_more, with the error of 1 + 2^n put back:
+ * at n = 24 it is a whole ULP. */
 AN_INLINE vf vm_sigmoid(vf x) {
-  const vf v = vf_neg(vf_min(vf_max(x, vf_set(-104.0f)), vf_set(26.0f)));
-  const vm_reduced e = vm_reduce(v, vf_set(0.0f));
-  const vf low = vm_pow2_low(e.n), rest = vm_pow2_rest(e.n, low), inverse = vm_pow2_inverse(low);
-  const vf sum = vf_add(rest, inverse), lost = vf_sub(inverse, vf_sub(sum, rest));
-  return vf_div(inverse, vf_add(sum, vf_madd(rest, vm_expm1_reduced(e.r), lost)));
+  const vf one = vf_set(0x1p-41f);
+  const vm_reduced e = vm_reduce(vf_neg(vf_min(vf_max(x, vf_set(-104.0f)), vf_set(26.0f))), vm_odds());
+  const vf power = vi_float_bits(vi_shl(e.bits, 23)), sum = vf_add(power, one), lost = vf_sub(one, vf_sub(sum, power));
+  return vf_div(one, vf_add(sum, vf_madd(power, vm_expm1_reduced(e.r), lost)));
 }
 
 /* tanh(x) / x - 1 for |x| <= 0.55. Relative error of tanh 2^-29.8. */
@@ -170,11 +205,14 @@ AN_INLINE vf vm_tanh_small(vf x) {
 /* tanh(x) = 1 - 2 / (1 + e^2x) for x >= 0.55; above 12 it is 1. */
 AN_INLINE vf vm_tanh_large(vf x) {
   const vf v = vf_min(x, vf_set(12.0f));
-  const vm_reduced e = vm_reduce(vf_add(v, v), vf_set(0.0f));
-  const vf scale = vi_float_bits(vi_shl(vi_sub(e.n, vi_set(127)), 23));
-  const vf denominator = vf_madd(scale, vm_expm1_reduced(e.r), vf_add(scale, vf_set(1.0f)));
-  return vf_sub(vf_set(1.0f), vf_div(vf_set(2.0f), denominator));
+  const vm_reduced e = vm_reduce(vf_add(v, v), vm_plain());
+  const vf twice = vi_float_bits(vi_shl(e.bits, 23));
+  const vf denominator = vf_madd(twice, vm_expm1_reduced(e.r), vf_add(twice, vf_set(2.0f)));
+  return vf_sub(vm_one(), vf_div(vf_set(4.0f), denominator));
 }
+
+/* -|x| */
+AN_INLINE vf vm_minus_abs(vf x) { return vi_float_bits(vi_or(vf_bits(x), vi_set(INT32_MIN))); }
 
 /* A parameter as the factor of x: the nearest float, but towards 0 where it is above 1 in magnitude, lest a product be
  * infinite whose true value is not. */
@@ -199,7 +237,7 @@ AN_INLINE vf vm_tanh(vf x) {
 /* sigmoid'(x) = sigmoid (1 - sigmoid) = e / (1 + e)^2 with e = e^-|x|, which does not cancel, <= 2.9 ULP everywhere.
  * The square is 1 + e (e + 2): with (1 + e) rounded and then squared it would be 4.2. */
 AN_INLINE vf vm_sigmoid_slope(vf x) {
-  const vf one = vf_set(1.0f), e = vm_exp(vf_neg(vf_abs(x)));
+  const vf one = vm_one(), e = vm_exp_low(vm_minus_abs(x));
   return vf_div(e, vf_madd(e, vf_add(e, vf_set(2.0f)), one));
 }
 /* tanh'(x) = 1 - tanh^2 x = 4 sigmoid'(2x) <= 2.9 ULP everywhere */
@@ -207,7 +245,7 @@ AN_INLINE vf vm_sech2(vf x) { return vf_mul(vf_set(4.0f), vm_sigmoid_slope(vf_ad
 
 /* d/dx of x sigmoid(v(x)) = sigmoid(v) + w sigmoid'(v), w = x v', |v| and |w| finite. */
 AN_INLINE vf vm_gate_slope(vf v, vf w) {
-  const vf one = vf_set(1.0f), e = vm_exp(vf_neg(vf_abs(v))), r = vf_div(one, vf_add(e, one));
+  const vf one = vm_one(), e = vm_exp_low(vm_minus_abs(v)), r = vf_div(one, vf_add(e, one));
   const vf value = vf_select(vf_lt(v, vf_set(0.0f)), e, one); /* over 1 + e */
   return vf_mul(vf_madd(vf_mul(w, e), r, value), r);
 }

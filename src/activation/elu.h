@@ -6,5 +6,5 @@ AN_INLINE vf act_elu(vf x, double p0, double p1) {
 /* elu'(x) = 1 for x > 0, alpha e^x up to 0. */
 AN_INLINE vf act_elu_grad(vf x, double p0, double p1) {
   (void)p1;
-  return vf_select(vf_gt(x, vf_set(0.0f)), vf_set(1.0f), vf_mul(vm_exp(x), vf_set((float)p0)));
+  return vf_select(vf_gt(x, vf_set(0.0f)), vm_one(), vf_mul(vm_exp_low(x), vf_set((float)p0)));
 }

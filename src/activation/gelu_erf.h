@@ -16,19 +16,19 @@ AN_INLINE vf gelu_erf_ratio(vf u) {
  * taken in two floats: an error in it is multiplied by up to 104. Beyond 14.5 the true g is less than 2^-150. */
 AN_INLINE vf act_gelu_erf(vf x, double p0, double p1) {
   (void)p0, (void)p1;
-  const vf half = vf_set(-0.5f), b = vf_max(vf_neg(vf_abs(x)), vf_set(-14.5f)); /* b = -a */
+  const vf half = vf_set(-0.5f), b = vf_max(vm_minus_abs(x), vf_set(-14.5f)); /* b = -a */
   const vf upper = vm_upper(b), rest = vf_mul(vf_sub(b, upper), vf_add(b, upper));
-  const vm_reduced e = vm_reduce(vf_mul(vf_mul(upper, upper), half), vf_mul(rest, half));
+  const vm_reduced e = vm_reduce_sum(vf_mul(vf_mul(upper, upper), half), vf_mul(rest, half), vm_down());
   const vf u = vf_div(b, vf_sub(b, vf_set(3.25f)));
-  const vf h = vf_mul(gelu_erf_ratio(u), u), g = vm_scale(vf_madd(h, vm_expm1_reduced(e.r), h), e.n);
+  const vf h = vf_mul(gelu_erf_ratio(u), u), g = vm_scale_down(h, vm_expm1_reduced(e.r), vm_pow2_down(e));
   return vf_sub(vf_max(x, vf_set(-0.0f)), g);
 }
 /* gelu_erf'(x) = Phi(x) + x phi(x): w = Q(a) - a phi(a) for x < 0, 1 - w above. Q(a) = e^(-a^2/2) (h/u) / (a + 3.25),
  * and 1 / (a + 3.25) = (1 - u) / 3.25. */
 AN_INLINE vf act_gelu_erf_grad(vf x, double p0, double p1) {
   (void)p0, (void)p1;
-  const vf one = vf_set(1.0f), b = vf_max(vf_neg(vf_abs(x)), vf_set(-14.5f)); /* b = -a */
-  const vf u = vf_div(b, vf_sub(b, vf_set(3.25f))), e = vm_exp(vf_mul(vf_mul(b, b), vf_set(-0.5f)));
+  const vf one = vm_one(), b = vf_max(vm_minus_abs(x), vf_set(-14.5f)); /* b = -a */
+  const vf u = vf_div(b, vf_sub(b, vf_set(3.25f))), e = vm_exp_low(vf_mul(vf_mul(b, b), vf_set(-0.5f)));
   const vf q = vf_mul(gelu_erf_ratio(u), vf_mul(vf_sub(one, u), vf_set(0x1.3b13b2p-2f)));
   const vf w = vf_mul(vf_madd(b, vf_set(0x1.988454p-2f), q), e); /* 1 / sqrt(2 pi) */
   return vf_select(vf_gt(x, vf_set(0.0f)), vf_sub(one, w), w);

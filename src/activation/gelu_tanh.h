@@ -4,14 +4,11 @@
 AN_INLINE vf act_gelu_tanh(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   x = vf_max(x, vf_set(-11.0f));
-  const vf c = vf_min(x, vf_set(11.0f));
+  const vf c = vf_min(x, vf_set(6.25f));
   /* -2u / ln 2 = x (a + b x^2) */
   const vd a = vd_set(-2.302208198145525), b = vd_set(-0.10294323958007217);
   const vd low = vd_low(c), high = vd_high(c);
-  const vm_reduced e = vm_reduce_pow2(vd_mul(low, vd_add(vd_mul(vd_mul(low, low), b), a)),
-                                      vd_mul(high, vd_add(vd_mul(vd_mul(high, high), b), a)));
-  const vm_sigmoid_parts s = vm_sigmoid_split(e);
-  return vf_mul(vf_div(x, s.denominator), s.inverse);
+  return vm_gate(x, vm_reduce_pow2(low, high, vd_madd(vd_mul(low, low), b, a), vd_madd(vd_mul(high, high), b, a)));
 }
 /* gelu_tanh'(x) = sigmoid(v) + x v' sigmoid'(v), v = 2u. At 11 it is 1, at -11 it is 0. */
 AN_INLINE vf act_gelu_tanh_grad(vf x, double p0, double p1) {

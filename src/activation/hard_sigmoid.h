@@ -3,7 +3,7 @@
 AN_INLINE vf act_hard_sigmoid(vf x, double p0, double p1) {
   const vd alpha = vd_set(p0), beta = vd_set(p1);
   const vf v = vf_from_vd(vd_add(vd_mul(vd_low(x), alpha), beta), vd_add(vd_mul(vd_high(x), alpha), beta));
-  return vf_abs(vf_min(vf_max(v, vf_set(0.0f)), vf_set(1.0f))); /* -0, what is left of a tiny negative v, becomes 0 */
+  return vf_abs(vf_min(vf_max(v, vf_set(0.0f)), vm_one())); /* -0, what is left of a tiny negative v, becomes 0 */
 }
 /* hard_sigmoid'(x) = alpha where 0 < alpha x + beta < 1, else 0; at both kinks 0, as in PyTorch. Only the signs of the
  * sum and of what 1 has above it count; the factor keeps the first from being lost on the way to float. */

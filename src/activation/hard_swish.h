@@ -8,7 +8,7 @@ AN_INLINE vf act_hard_swish(vf x, double p0, double p1) {
  * 2025 (pull request 148049). */
 AN_INLINE vf act_hard_swish_grad(vf x, double p0, double p1) {
   (void)p0, (void)p1;
-  const vf three = vf_set(3.0f), one = vf_set(1.0f);
+  const vf three = vf_set(3.0f), one = vm_one();
   const vf inner = vf_madd(x, vf_set(0x1.555556p-2f), vf_set(0.5f));
   const vf outer = vf_select(vf_gt(x, vf_set(0.0f)), one, vf_set(0.0f));
   return vm_unless_nan(x, vf_select(vf_lt(vf_abs(x), three), inner, outer));

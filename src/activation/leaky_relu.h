@@ -8,5 +8,5 @@ AN_INLINE vf act_leaky_relu(vf x, double p0, double p1) {
 /* leaky_relu'(x) = 1 for x > 0, else negative_slope. */
 AN_INLINE vf act_leaky_relu_grad(vf x, double p0, double p1) {
   (void)p1;
-  return vm_unless_nan(x, vf_select(vf_gt(x, vf_set(0.0f)), vf_set(1.0f), vf_set((float)p0)));
+  return vm_unless_nan(x, vf_select(vf_gt(x, vf_set(0.0f)), vm_one(), vf_set((float)p0)));
 }

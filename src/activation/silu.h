@@ -2,8 +2,7 @@
 AN_INLINE vf act_silu(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   x = vf_max(x, vf_set(-110.0f));
-  const vm_sigmoid_parts s = vm_sigmoid_split(vm_reduce(vf_neg(vf_min(x, vf_set(26.0f))), vf_set(0.0f)));
-  return vf_mul(vf_div(x, s.denominator), s.inverse);
+  return vm_gate(x, vm_reduce(vf_neg(vf_min(x, vf_set(26.0f))), vm_odds()));
 }
 /* silu'(x) = sigmoid(x) + x sigmoid'(x). */
 AN_INLINE vf act_silu_grad(vf x, double p0, double p1) {
