@@ -304,7 +304,7 @@ AN_API an_status an_linear_pack(float *packed, const float *weight, int layout, 
 AN_API an_status an_linear_fwd(float *y, const float *x, const float *packed, const float *bias, size_t activation,
                                double p0, double p1, size_t rows, size_t in, size_t out);
 
-/* Bytes of workspace of an_linear_bwd: less than 1.2 MB, whatever the sizes. No rows need none; 0 also where
+/* Bytes of workspace of an_linear_bwd: at most 512 KB, whatever the sizes. No rows need none; 0 also where
  * an_linear_bwd says AN_SIZE_OVERFLOW. */
 AN_API size_t an_linear_bwd_workspace_bytes(size_t rows, size_t in, size_t out);
 

@@ -10,9 +10,9 @@
 #include "random.h"
 #include "tensor.h"
 
-/* Floats of a tile: 128 KB, at least MATMUL_SUM columns of MATMUL_ROWS rows. Few rows get a wide tile: long runs
+/* Floats of a tile: 256 KB, at least MATMUL_SUM columns of MATMUL_ROWS rows. Few rows get a wide tile: long runs
  * through the weights, which are then what takes time. */
-enum { TILE = 32768 };
+enum { TILE = 65536 };
 _Static_assert(TILE / MATMUL_ROWS >= MATMUL_SUM, "a tile holds a whole sum");
 
 size_t ffn_workspace_size(size_t d_ff, int gated, size_t rows) {
@@ -80,8 +80,7 @@ void ffn_fwd_training(float *y, const float *x, float *saved, const ffn *f, size
  */
 size_t ffn_bwd_workspace_size(size_t d_model, size_t d_ff, int gated, size_t rows) {
   const size_t r = at_most(rows, MATMUL_SUM);
-  const size_t up = matmul_transposed_size(d_ff, d_model, r), down = matmul_transposed_size(d_model, d_ff, r);
-  return (gated ? 2 : 1) * r * d_ff + (up > down ? up : down);
+  return (gated ? 2 : 1) * r * d_ff + matmul_transposed_size(d_model > d_ff ? d_model : d_ff, r);
 }
 
 void ffn_bwd(float *dx, const ffn_gradients *gradients, const float *x, const float *dy, const float *saved,

@@ -3,15 +3,16 @@
  * Packed: columns in panels of 8, each panel (in, 8) in the order in which the kernel reads it, the last one filled up
  * with zeros. The kernel holds a tile of y in registers, 6 rows x 8 columns: of the 15 vector registers that a wasm
  * engine has on x86-64, 12 accumulate, 2 hold a row of the panel, 1 an element of x. Where multiply-add is two
- * instructions the product needs one as well, hence 5 rows. With few rows the tile is wider instead, so that there are
- * always enough sums under way to hide the latency of the addition.
+ * instructions the product needs one as well, hence 5 rows. With one or two rows the tile is wider instead, so that
+ * there are enough sums under way to hide the latency of the addition.
  *
  * Every element of y is a sum of sums: over MATMUL_SUM neighbours in k each, added in the order of k. One long sum
  * loses accuracy with its length: with 2600 hidden units an FFN was off by 1.9e-6 of its largest output. Neither the
  * tile's shape nor the blocking can be seen in the result.
  *
- * A pointer for each row of x: with one for all and k for an index, V8 computes every address in the loop, and half of
- * the speed is gone. Not unrolled in k: V8 then loads ahead and spills (by 2: 10 to 30 % slower, by 4: a third).
+ * x is packed too, the rows of a tile next to one another for each k, as much of it as one sum needs: the loop has one
+ * pointer for it in place of six (27 instructions in place of 34 for 12 multiply-adds), and reads it as one stream. Not
+ * unrolled in k: the compiler then keeps two steps' vectors alive, and the accumulators are spilled (half the speed).
  */
 #include "matmul.h"
 
@@ -30,27 +31,22 @@ enum { ROWS = 5, COLUMNS = 8 };
 
 enum {
   PANEL_VECTORS = MATMUL_PANEL / AN_LANES,
-  BLOCK_K = 3 * MATMUL_SUM, /* a panel's part, 24 KB, stays in the first-level cache while the rows pass by */
-  BLOCK_COLUMNS = 256,      /* activated while they are in cache */
-  GRADIENT_COLUMNS = 1024   /* panels of 1 MB; the other factor is transposed once more for each such block */
+  GRADIENT_COLUMNS = 512 /* panels of 512 KB; the other factor is packed once more for each such block */
 };
 
-/* A tile of r rows and v vectors of columns, both constant at every call: the loops over them unroll. With `accumulate`
- * the sum over k is added to y. */
-AN_INLINE void tile(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
+/* A tile of r rows and v vectors of columns, both constant at every call: the loops over them unroll. x: r elements for
+ * each k. With `accumulate` the sum over k is added to y. */
+AN_INLINE void tile(float *y, size_t ldy, const float *x, const float *w, size_t panel, const float *bias,
                     int accumulate, size_t in, const size_t r, const size_t v) {
   enum { MAX_VECTORS = 8 };
   vf sum[ROWS][MAX_VECTORS], a[ROWS], b[MAX_VECTORS];
-  const float *row[ROWS];
-  for (size_t i = 0; i < r; i++) {
-    row[i] = x + i * ldx;
+  for (size_t i = 0; i < r; i++)
     for (size_t j = 0; j < v; j++) sum[i][j] = vf_set(0);
-  }
 
-  for (size_t k = 0; k < in; k++, w += MATMUL_PANEL) {
+  for (const float *const end = x + in * r; x < end; x += r, w += MATMUL_PANEL) {
     /* The longer side of the tile is read one vector at a time: it needs one register. */
     if (r < v) {
-      for (size_t i = 0; i < r; i++) a[i] = vf_load_splat(row[i]);
+      for (size_t i = 0; i < r; i++) a[i] = vf_load_splat(x + i);
       for (size_t j = 0; j < v; j++) {
         b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
         for (size_t i = 0; i < r; i++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
@@ -58,11 +54,10 @@ AN_INLINE void tile(float *y, size_t ldy, const float *x, size_t ldx, const floa
     } else {
       for (size_t j = 0; j < v; j++) b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
       for (size_t i = 0; i < r; i++) {
-        a[i] = vf_load_splat(row[i]);
+        a[i] = vf_load_splat(x + i);
         for (size_t j = 0; j < v; j++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
       }
     }
-    for (size_t i = 0; i < r; i++) row[i]++;
   }
 
   for (size_t i = 0; i < r; i++)
@@ -73,11 +68,11 @@ AN_INLINE void tile(float *y, size_t ldy, const float *x, size_t ldx, const floa
     }
 }
 
-static void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, size_t ldx, const float *w,
-                    size_t panel, const float *bias, int accumulate, size_t in) {
-#define TILE(r, v)                                                             \
-  case r:                                                                      \
-    if (r <= ROWS) tile(y, ldy, x, ldx, w, panel, bias, accumulate, in, r, v); \
+static void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, const float *w, size_t panel,
+                    const float *bias, int accumulate, size_t in) {
+#define TILE(r, v)                                                        \
+  case r:                                                                 \
+    if (r <= ROWS) tile(y, ldy, x, w, panel, bias, accumulate, in, r, v); \
     break
   if (columns > COLUMNS) {
     switch (r) {
@@ -97,49 +92,106 @@ static void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float 
 #undef TILE
 }
 
-/* The tile from one part of k, sum by sum. */
-static void tile_sums(size_t r, size_t columns, float *y, size_t ldy, const float *x, size_t ldx, const float *w,
-                      size_t panel, const float *bias, int accumulate, size_t in) {
-  for (; in > MATMUL_SUM; in -= MATMUL_SUM, x += MATMUL_SUM, w += MATMUL_SUM * MATMUL_PANEL, accumulate = 1)
-    tile_of(r, columns, y, ldy, x, ldx, w, panel, NULL, accumulate, MATMUL_SUM);
-  tile_of(r, columns, y, ldy, x, ldx, w, panel, bias, accumulate, in);
+/* What one sum over k adds to a block of y, in <= MATMUL_SUM. x is packed: its tiles one after the other. */
+typedef struct block {
+  float *y;
+  size_t ldy;
+  const float *x, *w;
+  size_t panel;
+  const float *bias;
+  int accumulate;
+  size_t rows, in, out;
+} block;
+
+/* The tile at row m and column n. */
+static void block_tile(const block *p, size_t m, size_t n, size_t r, size_t columns) {
+  float *const y = p->y + m * p->ldy + n;
+  const float *const x = p->x + m * p->in, *const w = p->w + n / MATMUL_PANEL * p->panel + n % MATMUL_PANEL;
+  const float *const bias = p->bias ? p->bias + n : NULL;
+  if (p->out - n >= columns) {
+    tile_of(r, columns, y, p->ldy, x, w, p->panel, bias, p->accumulate, p->in);
+    return;
+  }
+  /* The last columns, fewer than a tile has: on a padded copy. */
+  float padded[ROWS * COLUMNS] = {0}, padded_bias[COLUMNS] = {0};
+  const size_t bytes = (p->out - n) * sizeof(float);
+  if (bias) memcpy(padded_bias, bias, bytes);
+  for (size_t i = 0; i < r && p->accumulate; i++) memcpy(padded + i * COLUMNS, y + i * p->ldy, bytes);
+  tile_of(r, columns, padded, COLUMNS, x, w, p->panel, bias ? padded_bias : NULL, p->accumulate, p->in);
+  for (size_t i = 0; i < r; i++) memcpy(y + i * p->ldy, padded + i * COLUMNS, bytes);
 }
 
-/* The columns of y from one part of k. */
-static void part(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
-                 int accumulate, size_t rows, size_t in, size_t out) {
-  const size_t wide = rows == 1 ? 8 * AN_LANES : rows == 2 ? 4 * AN_LANES : COLUMNS;
-  for (size_t n = 0, columns; n < out; n += columns) {
-    columns = out - n < wide ? COLUMNS : wide;
-    const float *const wn = w + n / MATMUL_PANEL * panel + n % MATMUL_PANEL;
-    for (size_t m = 0, r; m < rows; m += r) {
-      r = matmul_part(rows - m, ROWS);
-      float *const ymn = y + m * ldy + n;
-      const float *const bn = bias ? bias + n : NULL;
-      if (out - n >= columns) {
-        tile_sums(r, columns, ymn, ldy, x + m * ldx, ldx, wn, panel, bn, accumulate, in);
-        continue;
-      }
-      /* The last columns, fewer than a tile has: on a padded copy. */
-      float padded[ROWS * COLUMNS] = {0}, padded_bias[COLUMNS] = {0};
-      const size_t bytes = (out - n) * sizeof(float);
-      if (bias) memcpy(padded_bias, bn, bytes);
-      for (size_t i = 0; i < r && accumulate; i++) memcpy(padded + i * COLUMNS, ymn + i * ldy, bytes);
-      tile_sums(r, columns, padded, COLUMNS, x + m * ldx, ldx, wn, panel, bias ? padded_bias : NULL, accumulate, in);
-      for (size_t i = 0; i < r; i++) memcpy(ymn + i * ldy, padded + i * COLUMNS, bytes);
+/* Weights are read once, and a panel stays in the first-level cache while the rows pass by. */
+static void by_panels(const block *p) {
+  const size_t wide = p->rows == 1 ? 8 * AN_LANES : p->rows == 2 ? 4 * AN_LANES : COLUMNS;
+  for (size_t n = 0, columns; n < p->out; n += columns) {
+    columns = p->out - n < wide ? COLUMNS : wide;
+    for (size_t m = 0, r; m < p->rows; m += r) {
+      r = matmul_part(p->rows - m, ROWS);
+      block_tile(p, m, n, r, columns);
     }
+  }
+}
+
+/* y is read and written once, row by row: it is what is large, and the panels are in the second-level cache. */
+static void by_rows(const block *p) {
+  for (size_t m = 0, r; m < p->rows; m += r) {
+    r = matmul_part(p->rows - m, ROWS);
+    for (size_t n = 0; n < p->out; n += COLUMNS) block_tile(p, m, n, r, COLUMNS);
+  }
+}
+
+/* ---- Packing x ---- */
+
+enum { PACKED = MATMUL_ROWS * MATMUL_SUM + 2 * AN_LANES };
+
+/* y (n, rows) = x (rows, n; row stride ldx) transposed, rows <= 2 * AN_LANES. Vectors are written whole, in the order
+ * of y: what lies beyond a row the next one overwrites, and there is room beyond the last. */
+AN_ONE_COPY static void interleave(float *y, const float *x, size_t ldx, size_t rows, size_t n) {
+  const float *row[2 * AN_LANES];
+  for (size_t i = 0; i < 2 * AN_LANES; i++) row[i] = x + (i < rows ? i : rows - 1) * ldx;
+  size_t k = 0;
+  for (; k + AN_LANES <= n; k += AN_LANES) {
+    vf low[AN_LANES], high[AN_LANES];
+    for (size_t i = 0; i < AN_LANES; i++) low[i] = vf_load(row[i] + k), high[i] = vf_load(row[AN_LANES + i] + k);
+    vf_transpose(low);
+    vf_transpose(high);
+    for (size_t i = 0; i < AN_LANES; i++, y += rows) {
+      vf_store(y, low[i]);
+      if (rows > AN_LANES) vf_store(y + AN_LANES, high[i]);
+    }
+  }
+  for (; k < n; k++)
+    for (size_t i = 0; i < rows; i++) *y++ = row[i][k];
+}
+
+/* The same of x transposed, (n, rows). */
+static void gather(float *y, const float *x, size_t ldx, size_t rows, size_t n) {
+  for (size_t k = 0; k < n; k++, x += ldx)
+    for (size_t i = 0; i < rows; i++) *y++ = x[i];
+}
+
+static void pack_tiles(float *packed, const float *x, size_t ldx, int transposed, size_t rows, size_t n) {
+  for (size_t m = 0, r; m < rows; m += r, packed += r * n) {
+    r = matmul_part(rows - m, ROWS);
+    if (transposed)
+      gather(packed, x + m, ldx, r, n);
+    else
+      interleave(packed, x + m * ldx, ldx, r, n);
   }
 }
 
 void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
             int accumulate, size_t rows, size_t in, size_t out) {
-  /* One tile of rows reads every weight once: no block to keep, and long runs are what the prefetcher likes. */
-  const size_t block = rows <= ROWS ? SIZE_MAX : BLOCK_K;
-  size_t k = 0, n;
+  float packed[PACKED];
+  block p = {y, ldy, packed, w, panel, NULL, accumulate, rows, 0, out};
+  size_t k = 0;
   do {
-    n = in - k < block ? in - k : block;
-    part(y, ldy, x + k, ldx, w + k * MATMUL_PANEL, panel, k + n == in ? bias : NULL, accumulate || k > 0, rows, n, out);
-    k += n;
+    p.in = at_most(in - k, MATMUL_SUM);
+    pack_tiles(packed, x + k, ldx, 0, rows, p.in);
+    if (k + p.in == in) p.bias = bias;
+    by_panels(&p);
+    p.accumulate = 1, p.w += p.in * MATMUL_PANEL, k += p.in;
   } while (k < in);
 }
 
@@ -205,24 +257,24 @@ void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column
 
 /* ---- Gradients ---- */
 
-/* Panels of b, and the rows of a^T that meet them. */
-size_t matmul_transposed_size(size_t m, size_t n, size_t k) {
-  k = at_most(k, MATMUL_SUM);
-  return matmul_packed_size(k, at_most(n, GRADIENT_COLUMNS)) + at_most(m, MATMUL_ROWS) * k;
+size_t matmul_transposed_size(size_t n, size_t k) {
+  return matmul_packed_size(at_most(k, MATMUL_SUM), at_most(n, GRADIENT_COLUMNS));
 }
 
 void matmul_transposed(float *y, size_t ldy, const float *a, size_t lda, const float *b, size_t ldb, size_t m, size_t n,
                        size_t k, float *workspace) {
-  for (size_t k0 = 0, depth; k0 < k; k0 += depth) {
-    depth = at_most(k - k0, MATMUL_SUM);
-    for (size_t n0 = 0, columns; n0 < n; n0 += columns) {
-      columns = at_most(n - n0, GRADIENT_COLUMNS);
-      float *const transposed = workspace + matmul_packed_size(depth, columns);
-      matmul_pack(workspace, b + k0 * ldb + n0, ldb, 1, depth, columns);
-      for (size_t m0 = 0, r; m0 < m; m0 += r) {
-        r = matmul_part(m - m0, MATMUL_ROWS);
-        transpose(transposed, depth, a + k0 * lda + m0, lda, depth, r);
-        matmul(y + m0 * ldy + n0, ldy, transposed, depth, workspace, depth * MATMUL_PANEL, NULL, 1, r, depth, columns);
+  float packed[PACKED];
+  block p = {.ldy = ldy, .x = packed, .w = workspace, .accumulate = 1};
+  for (size_t k0 = 0; k0 < k; k0 += p.in) {
+    p.in = at_most(k - k0, MATMUL_SUM), p.panel = p.in * MATMUL_PANEL;
+    for (size_t n0 = 0; n0 < n; n0 += p.out) {
+      p.out = at_most(n - n0, GRADIENT_COLUMNS);
+      matmul_pack(workspace, b + k0 * ldb + n0, ldb, 1, p.in, p.out);
+      for (size_t m0 = 0; m0 < m; m0 += p.rows) {
+        p.rows = matmul_part(m - m0, MATMUL_ROWS);
+        pack_tiles(packed, a + k0 * lda + m0, lda, 1, p.rows, p.in);
+        p.y = y + m0 * ldy + n0;
+        by_rows(&p);
       }
     }
   }
@@ -266,25 +318,18 @@ an_status an_linear_fwd(float *y, const float *x, const float *packed, const flo
   if (rows == 0 || out == 0) return AN_OK;
   if (!y || (in > 0 && (!x || !packed))) return AN_NULL_POINTER;
   if (in == 0) x = packed = y; /* pointers to add 0 to; nothing is read */
-  const size_t panel = in * MATMUL_PANEL;
   for (size_t m = 0, r; m < rows; m += r) {
     r = matmul_part(rows - m, MATMUL_ROWS);
-    for (size_t n = 0, columns; n < out; n += columns) {
-      columns = out - n < BLOCK_COLUMNS ? out - n : BLOCK_COLUMNS;
-      float *const block = y + m * out + n;
-      matmul(block, out, x + m * in, in, packed + n / MATMUL_PANEL * panel, panel, bias ? bias + n : NULL, 0, r, in,
-             columns);
-      if (activation == AN_ACT_identity) continue;
-      for (size_t i = 0; i < r; i++) activation_apply(block + i * out, block + i * out, columns, activation, p0, p1);
-    }
+    float *const part = y + m * out;
+    matmul_rows(part, x + m * in, packed, bias, 0, r, in, out);
+    if (activation != AN_ACT_identity) activation_apply(part, part, r * out, activation, p0, p1);
   }
   return AN_OK;
 }
 
 size_t an_linear_bwd_workspace_bytes(size_t rows, size_t in, size_t out) {
   if (linear_overflows(rows, in, out)) return 0;
-  const size_t out_in = matmul_transposed_size(out, in, rows), in_out = matmul_transposed_size(in, out, rows);
-  return (out_in > in_out ? out_in : in_out) * sizeof(float);
+  return matmul_transposed_size(in > out ? in : out, rows) * sizeof(float);
 }
 
 an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const float *x, const float *dy,

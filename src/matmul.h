@@ -4,9 +4,9 @@
 
 #include "../include/addnorm.h"
 
-/* Rows of one pass over the weights: their part of x (at most 768 columns: 360 KB) stays in the second-level cache. A
- * multiple of the tile's rows, 5 or 6. */
-enum { MATMUL_ROWS = 120 };
+/* Rows of one pass over the weights: what a sum needs of x, 180 KB, stays in the second-level cache, and weights that
+ * no cache holds are read as seldom as can be. A multiple of the tile's rows, 5 or 6. */
+enum { MATMUL_ROWS = 180 };
 
 /* n in parts of at most `max`, all about equal: the size of the next part. 13 in parts of 6: 5, 4, 4. */
 static inline size_t matmul_part(size_t n, size_t max) {
@@ -25,11 +25,11 @@ size_t size_plus(size_t a, size_t b);
 /* 1 if the bytes of a * b floats overflow size_t. */
 int matmul_overflows(size_t a, size_t b);
 
-/* y (rows, out; row stride ldy) = x (rows, in; row stride ldx) W + bias, or += with `accumulate`: then y holds the sum
- * of the k before these, and the sum goes on from there. Any split of k into calls at multiples of MATMUL_SUM, and of
- * rows into calls, gives the same bits. w: panels, `panel` elements apart, of which rows 0 .. in-1 are read: those from
- * k0 on of a packed weight of panel / 8 rows are at w + 8 k0. bias: out elements or NULL; only for the last part of k.
- * y must not overlap the rest. */
+/* Of at most MATMUL_ROWS rows: y (rows, out; row stride ldy) = x (rows, in; row stride ldx) W + bias, or += with
+ * `accumulate`: then y holds the sum of the k before these, and the sum goes on from there. Any split of k into calls
+ * at multiples of MATMUL_SUM, and of rows into calls, gives the same bits. w: panels, `panel` elements apart, of which
+ * rows 0 .. in-1 are read: those from k0 on of a packed weight of panel / 8 rows are at w + 8 k0. bias: out elements or
+ * NULL; only for the last part of k. y must not overlap the rest. */
 enum { MATMUL_PANEL = 8, MATMUL_SUM = 256 };
 void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
             int accumulate, size_t rows, size_t in, size_t out);
@@ -44,14 +44,14 @@ void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column
 size_t matmul_packed_size(size_t in, size_t out);
 
 /* y (m, n; row stride ldy) += a^T b, a (k, m; row stride lda), b (k, n; row stride ldb): sums over MATMUL_SUM
- * neighbours in k, added to y in their order. workspace: matmul_transposed_size(m, n, k) floats, fewer than 300,000
- * however large m, n and k are. y must not overlap the rest. */
+ * neighbours in k, added to y in their order. workspace: matmul_transposed_size(n, k) floats, at most 131,072 however
+ * large n and k are. y must not overlap the rest. */
 void matmul_transposed(float *y, size_t ldy, const float *a, size_t lda, const float *b, size_t ldb, size_t m, size_t n,
                        size_t k, float *workspace);
-size_t matmul_transposed_size(size_t m, size_t n, size_t k);
+size_t matmul_transposed_size(size_t n, size_t k);
 
 /* Of y = x W^T + b: dweight (out, in) += dy^T x, dbias += sum over rows of dy; either may be NULL. x (rows, in), dy
- * (rows, out). workspace: matmul_transposed_size(out, in, rows) floats. */
+ * (rows, out). workspace: matmul_transposed_size(in, rows) floats. */
 void matmul_gradients(float *dweight, float *dbias, const float *x, const float *dy, size_t rows, size_t in, size_t out,
                       float *workspace);
 

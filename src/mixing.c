@@ -1,5 +1,5 @@
 /* Some sequences at a time, about MATMUL_SUM rows: their queries, keys, values and results are kept for backward, the
- * probabilities are not. Those, length x length for every head, exist for MATMUL_ROWS queries at a time, and backward
+ * probabilities are not. Those, length x length for every head, exist for QUERIES queries at a time, and backward
  * computes them anew.
  *
  * A position that is no s must not be felt even if it holds NaN: its score is replaced, and since 0 * NaN is NaN its
@@ -132,7 +132,9 @@ static head head_of(const mixing *m, const float *mask, size_t length) {
   return (head){mask, length, m->d_model, d_head, m->causal, 1 / __builtin_sqrt((double)d_head)};
 }
 
-static size_t queries_at_a_time(size_t length) { return at_most(length, MATMUL_ROWS); }
+/* At most MATMUL_ROWS. A key's gradient is a sum of sums over so many: the number is seen in its last bits. */
+enum { QUERIES = 120 };
+static size_t queries_at_a_time(size_t length) { return at_most(length, QUERIES); }
 
 /* Keys that r queries from t on see, if only in part. */
 static size_t seen(const head *h, size_t t, size_t r) { return h->causal ? t + r : h->length; }
@@ -172,7 +174,7 @@ static void head_fwd(float *o, const float *q, const float *k, const float *v, f
   /* A later NaN or infinity would come through its probability of 0. */
   const int whole = !h->causal || is_finite(v, d, length, d_head);
   for (size_t t = 0, r; t < length; t += r) {
-    r = matmul_part(length - t, MATMUL_ROWS);
+    r = matmul_part(length - t, QUERIES);
     const size_t n = seen(h, t, r);
     probabilities(p, q, keys, h, t, r);
     if (whole) matmul(o + t * d, d, p, n, values, length * MATMUL_PANEL, NULL, 0, r, n, d_head);
@@ -184,7 +186,7 @@ static void head_fwd(float *o, const float *q, const float *k, const float *v, f
 static size_t head_bwd_size(const mixing *m, size_t length) {
   const size_t d_head = m->d_model / m->heads, queries = queries_at_a_time(length);
   const size_t more = size_plus(matmul_packed_size(d_head, length), size_times(queries, length));
-  return size_plus(size_plus(head_fwd_size(m, length), more), matmul_transposed_size(length, d_head, queries));
+  return size_plus(size_plus(head_fwd_size(m, length), more), matmul_transposed_size(d_head, queries));
 }
 
 /* dk and dv are added to, dq is overwritten. */
@@ -198,7 +200,7 @@ static void head_bwd(float *dq, float *dk, float *dv, const float *dout, const f
   matmul_pack(values, v, 1, d, d_head, length);
   matmul_pack(keys_bwd, k, d, 1, length, d_head);
   for (size_t t = 0, r; t < length; t += r) {
-    r = matmul_part(length - t, MATMUL_ROWS);
+    r = matmul_part(length - t, QUERIES);
     const size_t n = seen(h, t, r);
     probabilities(p, q, keys, h, t, r);
     matmul_transposed(dv, d, p, n, dout + t * d, d, n, d_head, r, rest);
@@ -292,7 +294,7 @@ size_t mixing_workspace_size(const mixing *m, size_t batch, size_t length) {
 size_t mixing_bwd_workspace_size(const mixing *m, size_t batch, size_t length) {
   if (batch == 0 || length == 0) return 0;
   const size_t group = group_of(m, batch, length), more = m->query ? (m->query_norm_weight ? 6 : 4) : m->causal ? 2 : 3;
-  const size_t sums = matmul_transposed_size(m->d_model, m->d_model, group * sequence_rows(m, length));
+  const size_t sums = matmul_transposed_size(m->d_model, group * sequence_rows(m, length));
   const size_t heads = m->query ? head_bwd_size(m, length) : 0;
   return size_plus(matrices_size(m, more, group, length), sums > heads ? sums : heads);
 }
