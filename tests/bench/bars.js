@@ -73,8 +73,10 @@ export const bars = [
     bar('norm', label, 'relaxed', least(share, 'copying as many bytes')),
   ]),
   bar('norm', 'rms_norm', 'relaxed', least(0.25, 'layer_norm')),
-  bar('softmax', 'softmax', 'relaxed', times(3)),
-  bar('softmax', 'softmax', 'simd', times(2)),
+  ...['softmax', 'softmax, uniform +-8'].flatMap((label) => [
+    bar('softmax', label, 'relaxed', times(3)),
+    bar('softmax', label, 'simd', times(2)),
+  ]),
   ...['N(0,1)', 'uniform +-8'].flatMap((inputs) =>
     ['gelu_erf', 'gelu_tanh', 'silu'].flatMap((name) => [
       bar(`activation ${inputs}`, name, 'relaxed', times(name === 'gelu_tanh' ? 2.5 : 3)),

@@ -26,7 +26,7 @@ const tiny = swiglu(2048, 5632);
 const small = (rows, more) => bert(rows, { d: 64, h: 256, ...more });
 
 const norm = (op, name) => ({ op, norm: name, rows: 512, d: 768, eps: name === 'rms_norm' ? 1e-6 : 1e-5 });
-const softmax = (log) => ({ op: 'softmax', log, rows: 512, d: 768 });
+const softmax = (log, uniform = false) => ({ op: 'softmax', log, rows: 512, d: 768, uniform });
 const activation = (name, uniform) => ({ op: 'activation', activation: name, n: 1 << 20, uniform });
 const linear = (op, rows) => ({ op, rows, in: 768, out: 3072 });
 
@@ -95,6 +95,7 @@ export const groups = [
     quick: true,
     items: [
       { label: 'softmax', spec: softmax(false), systems: elementwise },
+      { label: 'softmax, uniform +-8', spec: softmax(false, true), systems: elementwise },
       { label: 'log_softmax', spec: softmax(true), systems: elementwise },
     ],
     limits: ['copy'],
