@@ -201,10 +201,10 @@ AN_INLINE vf next_vector(const elements *e, size_t i, int adds) {
 }
 
 /* Sums of x - near and of its square, or of x's square alone. */
-typedef struct terms {
+typedef struct moment_terms {
   vf sum, squares;
-} terms;
-AN_INLINE terms add_terms(terms t, vf x, vf near, int centred) {
+} moment_terms;
+AN_INLINE moment_terms add_terms(moment_terms t, vf x, vf near, int centred) {
   if (centred) {
     add_near(&t.sum, &t.squares, x, near);
   } else {
@@ -213,7 +213,7 @@ AN_INLINE terms add_terms(terms t, vf x, vf near, int centred) {
   return t;
 }
 /* `count` times four vectors, each along a chain of its own. */
-AN_INLINE void add_chains(terms *t, const elements *e, size_t count, vf near, int centred, int adds) {
+AN_INLINE void add_chains(moment_terms *t, const elements *e, size_t count, vf near, int centred, int adds) {
   for (size_t i = 0; i < count * 4 * AN_LANES; i += 4 * AN_LANES) {
     elements at = {.x = e->x + i, .alpha = e->alpha};
     if (adds) at.residual = e->residual + i, at.sum = e->sum + i;
@@ -229,7 +229,7 @@ static AN_ONE_COPY void add_sums(double *sums, const elements *given, size_t at,
   const vf p = vf_set(near), zero = vf_set(0.0f);
   vd sum = vd_set(0.0), squares = vd_set(0.0);
   while (n > 0) {
-    terms t[4] = {{zero, zero}, {zero, zero}, {zero, zero}, {zero, zero}};
+    moment_terms t[4] = {{zero, zero}, {zero, zero}, {zero, zero}, {zero, zero}};
     const size_t all = n / (4 * AN_LANES), count = all < CHAIN ? all : CHAIN;
     const size_t used = count ? count * 4 * AN_LANES : n;
     if (count == 0) {
