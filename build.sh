@@ -139,7 +139,7 @@ done
 
 cd "$root"
 mkdir -p dist/lib
-# For size, all but the matrix product, whose tile has to unroll: docs/adr/0009.
+# For size, all but the tile of the matrix product, which has to unroll: docs/adr/0009.
 compile_flags=(
   -std=c11 -Wall -Wextra -Werror
   -ffp-contract=off      # vf_madd is the only contraction
@@ -161,7 +161,7 @@ declare -A variant_flags=(
 )
 
 emcc=() small=()
-for file in src/*.c; do [ "$file" = src/matmul.c ] || small+=("$file"); done
+for file in src/*.c; do [ "$file" = src/tile.c ] || small+=("$file"); done
 for variant in "${variants[@]}"; do
   out=dist/lib/addnorm.$variant.wasm
   if [ -z "$force" ] && [ -e "$out" ] && [ -z "$(find src include build.sh -newer "$out" -print -quit)" ]; then
@@ -170,7 +170,7 @@ for variant in "${variants[@]}"; do
   fi
   [ ${#emcc[@]} -gt 0 ] || find_emcc
   # shellcheck disable=SC2086
-  { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O2 -c src/matmul.c -o "dist/.$variant.o" &&
+  { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O2 -c src/tile.c -o "dist/.$variant.o" &&
     "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} -Oz "${small[@]}" "dist/.$variant.o" \
       -o "dist/.$variant.wasm"; } || die "$variant did not compile"
   mv "dist/.$variant.wasm" "$out"

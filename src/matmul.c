@@ -19,78 +19,11 @@
 #include "activation.h"
 #include "simd.h"
 #include "tensor.h"
+#include "tile.h"
 
-/* The largest tile, COLUMNS wide unless it has one or two rows. */
-#if defined(AN_SCALAR)
-enum { ROWS = 2, COLUMNS = 4 };
-#elif defined(__wasm_relaxed_simd__) || defined(AN_TEST_FUSED)
-enum { ROWS = 6, COLUMNS = 8 };
-#else
-enum { ROWS = 5, COLUMNS = 8 };
-#endif
+_Static_assert((int)TILE_PANEL == (int)MATMUL_PANEL && MATMUL_ROWS % TILE_ROWS == 0, "tiles fit");
 
-enum {
-  PANEL_VECTORS = MATMUL_PANEL / AN_LANES,
-  GRADIENT_COLUMNS = 512 /* panels of 512 KB; the other factor is packed once more for each such block */
-};
-
-/* A tile of r rows and v vectors of columns, both constant at every call: the loops over them unroll. x: r elements for
- * each k. With `accumulate` the sum over k is added to y. */
-AN_INLINE void tile(float *y, size_t ldy, const float *x, const float *w, size_t panel, const float *bias,
-                    int accumulate, size_t in, const size_t r, const size_t v) {
-  enum { MAX_VECTORS = 8 };
-  vf sum[ROWS][MAX_VECTORS], a[ROWS], b[MAX_VECTORS];
-  for (size_t i = 0; i < r; i++)
-    for (size_t j = 0; j < v; j++) sum[i][j] = vf_set(0);
-
-  for (const float *const end = x + in * r; x < end; x += r, w += MATMUL_PANEL) {
-    /* The longer side of the tile is read one vector at a time: it needs one register. */
-    if (r < v) {
-      for (size_t i = 0; i < r; i++) a[i] = vf_load_splat(x + i);
-      for (size_t j = 0; j < v; j++) {
-        b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
-        for (size_t i = 0; i < r; i++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
-      }
-    } else {
-      for (size_t j = 0; j < v; j++) b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
-      for (size_t i = 0; i < r; i++) {
-        a[i] = vf_load_splat(x + i);
-        for (size_t j = 0; j < v; j++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
-      }
-    }
-  }
-
-  for (size_t i = 0; i < r; i++)
-    for (size_t j = 0; j < v; j++) {
-      if (accumulate) sum[i][j] = vf_add(vf_load(y + i * ldy + j * AN_LANES), sum[i][j]);
-      if (bias) sum[i][j] = vf_add(sum[i][j], vf_load(bias + j * AN_LANES));
-      vf_store(y + i * ldy + j * AN_LANES, sum[i][j]);
-    }
-}
-
-static void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, const float *w, size_t panel,
-                    const float *bias, int accumulate, size_t in) {
-#define TILE(r, v)                                                        \
-  case r:                                                                 \
-    if (r <= ROWS) tile(y, ldy, x, w, panel, bias, accumulate, in, r, v); \
-    break
-  if (columns > COLUMNS) {
-    switch (r) {
-      TILE(1, 8);
-      TILE(2, 4);
-    }
-  } else {
-    switch (r) {
-      TILE(1, COLUMNS / AN_LANES);
-      TILE(2, COLUMNS / AN_LANES);
-      TILE(3, COLUMNS / AN_LANES);
-      TILE(4, COLUMNS / AN_LANES);
-      TILE(5, COLUMNS / AN_LANES);
-      TILE(6, COLUMNS / AN_LANES);
-    }
-  }
-#undef TILE
-}
+enum { GRADIENT_COLUMNS = 512 }; /* panels of 512 KB; the other factor is packed once more for each such block */
 
 /* What one sum over k adds to a block of y, in <= MATMUL_SUM. x is packed: its tiles one after the other. */
 typedef struct block {
@@ -113,21 +46,21 @@ static void block_tile(const block *p, size_t m, size_t n, size_t r, size_t colu
     return;
   }
   /* The last columns, fewer than a tile has: on a padded copy. */
-  float padded[ROWS * COLUMNS] = {0}, padded_bias[COLUMNS] = {0};
+  float padded[TILE_ROWS * TILE_COLUMNS] = {0}, padded_bias[TILE_COLUMNS] = {0};
   const size_t bytes = (p->out - n) * sizeof(float);
   if (bias) memcpy(padded_bias, bias, bytes);
-  for (size_t i = 0; i < r && p->accumulate; i++) memcpy(padded + i * COLUMNS, y + i * p->ldy, bytes);
-  tile_of(r, columns, padded, COLUMNS, x, w, p->panel, bias ? padded_bias : NULL, p->accumulate, p->in);
-  for (size_t i = 0; i < r; i++) memcpy(y + i * p->ldy, padded + i * COLUMNS, bytes);
+  for (size_t i = 0; i < r && p->accumulate; i++) memcpy(padded + i * TILE_COLUMNS, y + i * p->ldy, bytes);
+  tile_of(r, columns, padded, TILE_COLUMNS, x, w, p->panel, bias ? padded_bias : NULL, p->accumulate, p->in);
+  for (size_t i = 0; i < r; i++) memcpy(y + i * p->ldy, padded + i * TILE_COLUMNS, bytes);
 }
 
 /* Weights are read once, and a panel stays in the first-level cache while the rows pass by. */
 static void by_panels(const block *p) {
-  const size_t wide = p->rows == 1 ? 8 * AN_LANES : p->rows == 2 ? 4 * AN_LANES : COLUMNS;
+  const size_t wide = p->rows == 1 ? 8 * AN_LANES : p->rows == 2 ? 4 * AN_LANES : TILE_COLUMNS;
   for (size_t n = 0, columns; n < p->out; n += columns) {
-    columns = p->out - n < wide ? COLUMNS : wide;
+    columns = p->out - n < wide ? TILE_COLUMNS : wide;
     for (size_t m = 0, r; m < p->rows; m += r) {
-      r = matmul_part(p->rows - m, ROWS);
+      r = matmul_part(p->rows - m, TILE_ROWS);
       block_tile(p, m, n, r, columns);
     }
   }
@@ -136,8 +69,8 @@ static void by_panels(const block *p) {
 /* y is read and written once, row by row: it is what is large, and the panels are in the second-level cache. */
 static void by_rows(const block *p) {
   for (size_t m = 0, r; m < p->rows; m += r) {
-    r = matmul_part(p->rows - m, ROWS);
-    for (size_t n = 0; n < p->out; n += COLUMNS) block_tile(p, m, n, r, COLUMNS);
+    r = matmul_part(p->rows - m, TILE_ROWS);
+    for (size_t n = 0; n < p->out; n += TILE_COLUMNS) block_tile(p, m, n, r, TILE_COLUMNS);
   }
 }
 
@@ -173,7 +106,7 @@ static void gather(float *y, const float *x, size_t ldx, size_t rows, size_t n) 
 
 static void pack_tiles(float *packed, const float *x, size_t ldx, int transposed, size_t rows, size_t n) {
   for (size_t m = 0, r; m < rows; m += r, packed += r * n) {
-    r = matmul_part(rows - m, ROWS);
+    r = matmul_part(rows - m, TILE_ROWS);
     if (transposed)
       gather(packed, x + m, ldx, r, n);
     else
@@ -355,31 +288,4 @@ an_status an_linear_bwd(float *dx, float *dweight, float *dbias, const float *x,
     matmul_gradients(NULL, dbias, x, dy, rows, in, out, workspace);
   }
   return AN_OK;
-}
-
-/* ---- Limits ---- */
-
-double an_limit_multiply_add(size_t steps) {
-  enum { CHAINS = 12 }; /* as many as the largest tile has: enough to hide the latency, and all fit in registers */
-  vf sum[CHAINS], total = vf_set(0);
-  static volatile const float given = 0.5f; /* of a constant that it knows V8 makes a new copy at every use */
-  const vf half = vf_set(given);
-  for (int i = 0; i < CHAINS; i++) sum[i] = total;
-  for (size_t k = 0; k < steps; k++)
-    for (int i = 0; i < CHAINS; i++) sum[i] = vf_madd(sum[i], half, half); /* goes to 1: never subnormal, never large */
-  for (int i = 0; i < CHAINS; i++) total = vf_add(total, sum[i]);
-  /* The sum has no part in the result, but the compiler must not know. */
-  return 2.0 * CHAINS * AN_LANES * (double)steps + (vf_sum(total) < 0);
-}
-
-double an_limit_read(const float *x, size_t n) {
-  enum { CHAINS = 8, STEP = CHAINS * AN_LANES };
-  vf sum[CHAINS], total = vf_set(0);
-  for (int i = 0; i < CHAINS; i++) sum[i] = total;
-  size_t k = 0;
-  for (; k + STEP <= n; k += STEP)
-    for (int i = 0; i < CHAINS; i++) sum[i] = vf_add(sum[i], vf_load(x + k + i * AN_LANES));
-  for (int i = 0; i < CHAINS; i++) total = vf_add(total, sum[i]);
-  for (; k < n; k += AN_LANES) total = vf_add(total, vf_load_some(x + k, n - k, 0.0f));
-  return (double)vf_sum(total);
 }

@@ -38,6 +38,7 @@ const order = [
   'tensor',
   'norm',
   'softmax',
+  'tile',
   'matmul',
   'random',
   'ffn',
