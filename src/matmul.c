@@ -25,7 +25,7 @@ _Static_assert((int)TILE_PANEL == (int)MATMUL_PANEL && MATMUL_ROWS % TILE_ROWS =
 
 enum { GRADIENT_COLUMNS = 512 }; /* panels of 512 KB; the other factor is packed once more for each such block */
 
-/* What one sum over k adds to a block of y, in <= MATMUL_SUM. x is packed: its tiles one after the other. */
+/* What some sums over k add to a block of y. x is packed: its tiles one after the other, those of each sum together. */
 typedef struct block {
   float *y;
   size_t ldy;
@@ -36,33 +36,41 @@ typedef struct block {
   size_t rows, in, out;
 } block;
 
-/* The tile at row m and column n. */
-static void block_tile(const block *p, size_t m, size_t n, size_t r, size_t columns) {
+/* One sum of a tile, that from k on at row m and column n. */
+static void block_tile(const block *p, size_t m, size_t n, size_t k, size_t r, size_t columns) {
+  const size_t in = at_most(p->in - k, MATMUL_SUM);
   float *const y = p->y + m * p->ldy + n;
-  const float *const x = p->x + m * p->in, *const w = p->w + n / MATMUL_PANEL * p->panel + n % MATMUL_PANEL;
-  const float *const bias = p->bias ? p->bias + n : NULL;
+  const float *const x = p->x + k * p->rows + m * in;
+  const float *const w = p->w + n / MATMUL_PANEL * p->panel + n % MATMUL_PANEL + k * MATMUL_PANEL;
+  const float *const bias = p->bias && k + in == p->in ? p->bias + n : NULL;
+  const int accumulate = p->accumulate || k > 0;
   if (p->out - n >= columns) {
-    tile_of(r, columns, y, p->ldy, x, w, p->panel, bias, p->accumulate, p->in);
+    tile_of(r, columns, y, p->ldy, x, w, p->panel, bias, accumulate, in);
     return;
   }
   /* The last columns, fewer than a tile has: on a padded copy. */
   float padded[TILE_ROWS * TILE_COLUMNS] = {0}, padded_bias[TILE_COLUMNS] = {0};
   const size_t bytes = (p->out - n) * sizeof(float);
   if (bias) memcpy(padded_bias, bias, bytes);
-  for (size_t i = 0; i < r && p->accumulate; i++) memcpy(padded + i * TILE_COLUMNS, y + i * p->ldy, bytes);
-  tile_of(r, columns, padded, TILE_COLUMNS, x, w, p->panel, bias ? padded_bias : NULL, p->accumulate, p->in);
+  for (size_t i = 0; i < r && accumulate; i++) memcpy(padded + i * TILE_COLUMNS, y + i * p->ldy, bytes);
+  tile_of(r, columns, padded, TILE_COLUMNS, x, w, p->panel, bias ? padded_bias : NULL, accumulate, in);
   for (size_t i = 0; i < r; i++) memcpy(y + i * p->ldy, padded + i * TILE_COLUMNS, bytes);
 }
 
-/* Weights are read once, and a panel stays in the first-level cache while the rows pass by. */
+/* Weights are read once, in the order in which they lie, and what a sum needs of a panel stays in the first-level cache
+ * while the rows pass by. */
 static void by_panels(const block *p) {
   const size_t wide = p->rows == 1 ? 8 * AN_LANES : p->rows == 2 ? 4 * AN_LANES : TILE_COLUMNS;
   for (size_t n = 0, columns; n < p->out; n += columns) {
     columns = p->out - n < wide ? TILE_COLUMNS : wide;
-    for (size_t m = 0, r; m < p->rows; m += r) {
-      r = matmul_part(p->rows - m, TILE_ROWS);
-      block_tile(p, m, n, r, columns);
-    }
+    size_t k = 0;
+    do {
+      for (size_t m = 0, r; m < p->rows; m += r) {
+        r = matmul_part(p->rows - m, TILE_ROWS);
+        block_tile(p, m, n, k, r, columns);
+      }
+      k += MATMUL_SUM;
+    } while (k < p->in);
   }
 }
 
@@ -70,7 +78,7 @@ static void by_panels(const block *p) {
 static void by_rows(const block *p) {
   for (size_t m = 0, r; m < p->rows; m += r) {
     r = matmul_part(p->rows - m, TILE_ROWS);
-    for (size_t n = 0; n < p->out; n += TILE_COLUMNS) block_tile(p, m, n, r, TILE_COLUMNS);
+    for (size_t n = 0; n < p->out; n += TILE_COLUMNS) block_tile(p, m, n, 0, r, TILE_COLUMNS);
   }
 }
 
@@ -117,11 +125,14 @@ static void pack_tiles(float *packed, const float *x, size_t ldx, int transposed
 void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
             int accumulate, size_t rows, size_t in, size_t out) {
   float packed[PACKED];
+  /* As many sums as there is room for: of few rows all, and then the weights are one stream. */
+  const size_t most = MATMUL_ROWS / rows * MATMUL_SUM;
   block p = {y, ldy, packed, w, panel, NULL, accumulate, rows, 0, out};
   size_t k = 0;
   do {
-    p.in = at_most(in - k, MATMUL_SUM);
-    pack_tiles(packed, x + k, ldx, 0, rows, p.in);
+    p.in = at_most(in - k, most);
+    for (size_t i = 0; i < p.in; i += MATMUL_SUM)
+      pack_tiles(packed + i * rows, x + k + i, ldx, 0, rows, at_most(p.in - i, MATMUL_SUM));
     if (k + p.in == in) p.bias = bias;
     by_panels(&p);
     p.accumulate = 1, p.w += p.in * MATMUL_PANEL, k += p.in;
