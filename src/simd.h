@@ -148,6 +148,7 @@ AN_INLINE vi vf_to_int(vf a) { return wasm_i32x4_trunc_sat_f32x4(a); }
 AN_INLINE vd vd_add(vd a, vd b) { return wasm_f64x2_add(a, b); }
 AN_INLINE vd vd_sub(vd a, vd b) { return wasm_f64x2_sub(a, b); }
 AN_INLINE vd vd_mul(vd a, vd b) { return wasm_f64x2_mul(a, b); }
+AN_INLINE vd vd_div(vd a, vd b) { return wasm_f64x2_div(a, b); }
 AN_INLINE vd vd_madd(vd a, vd b, vd c) {
 #if defined(__wasm_relaxed_simd__)
   return wasm_f64x2_relaxed_madd(a, b, c);
@@ -268,6 +269,7 @@ AN_INLINE vi vf_to_int(vf a) {
 AN_INLINE vd vd_add(vd a, vd b) { return a + b; }
 AN_INLINE vd vd_sub(vd a, vd b) { return a - b; }
 AN_INLINE vd vd_mul(vd a, vd b) { return a * b; }
+AN_INLINE vd vd_div(vd a, vd b) { return a / b; }
 AN_INLINE vd vd_madd(vd a, vd b, vd c) {
 #if defined(AN_TEST_FUSED)
   return __builtin_fma(a, b, c);

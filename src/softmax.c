@@ -3,9 +3,8 @@
  *   softmax      e^(x - max) / sum(e^(x - max))
  *   log-softmax  (x - max) - log(sum(e^(x - max)))
  *
- * x - max is carried in two floats: alone its rounding would cost an element up to |x - max| / 2 ULP. The logarithm is
- * that of 1 + (the others than one of the largest), so log-softmax keeps its relative accuracy where a class is nearly
- * certain.
+ * The logarithm is that of 1 + (the others than one of the largest), so log-softmax keeps its relative accuracy where a
+ * class is nearly certain.
  *
  * The maximum is an element, never a floor. -inf gives exactly 0 (log: -inf). NaN and +inf make their row NaN by way of
  * x - max, and so does -inf alone unless AN_SOFTMAX_MASKED_ZERO is set.
@@ -17,30 +16,23 @@
 #include "map.h"
 #include "vmath.h"
 
-/* x - max = hi + error (two-sum); the error is NaN where hi is not finite. */
-AN_INLINE vf minus_max(vf x, vf max, vf *error) {
-  const vf hi = vf_sub(x, max), m = vf_sub(hi, x);
-  *error = vf_sub(vf_sub(x, vf_sub(hi, m)), vf_add(max, m));
-  return hi;
-}
 AN_INLINE vf keep(vf a, vi mask) { return vi_float_bits(vi_and(vf_bits(a), mask)); }
 
-/* e^(x - max), 0 below -104. NaN in, NaN out. */
-AN_INLINE vf exp_minus_max(vf x, vf max) {
-  vf error;
-  const vf hi = minus_max(x, max, &error);
-  return vf_select(vf_lt(hi, vf_set(-104.0f)), vf_set(0.0f), vm_exp_parts(vm_reduce_sum(hi, error, vm_down())));
-}
-
-AN_INLINE vf log_softmax(vf x, vf max, vf log_sum) {
-  vf error;
-  const vf hi = minus_max(x, max, &error);
-  return vf_add(vf_sub(hi, log_sum), keep(error, vf_eq(error, error)));
-}
-
-/* y[i] = e^(x[i] - max), n being a multiple of AN_LANES. With nothing else to keep in registers. */
+/* y[i] = 2^63 e^(x[i] - max), as good as nothing where x - max is below -126, n being a multiple of AN_LANES.
+ *
+ * x - max alone, rounded, would cost an element up to |x - max| / 2 ULP; but x - (max + n ln 2) is small. max is taken
+ * in two, the upper one a multiple of 2^-14, so that its sum with n times the upper part of ln 2, a multiple of 2^-15,
+ * is exact up to 512. From 256 on x - max is exact itself where it counts, and takes x's place. */
 AN_ONE_COPY static void exponentials(float *y, const float *x, size_t n, vf max) {
-  for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, exp_minus_max(vf_load(x + i), max));
+  const vi small = vf_lt(vf_abs(max), vf_set(256.0f));
+  const vf top = keep(max, small), shift = keep(max, vi_not(small)), floor = vf_sub(top, vf_set(126.0f));
+  const vf magic = vf_set(0x1.8p9f), high = vf_sub(vf_add(top, magic), magic), low = vf_sub(top, high);
+  for (size_t i = 0; i < n; i += AN_LANES) {
+    const vf v = vf_max(vf_sub(vf_load(x + i), shift), floor);
+    const vm_reduced e = vm_reduce_difference(v, high, low, vf_sub(v, top), vm_down());
+    const vf power = vm_pow2_down(e);
+    vf_store(y + i, vf_madd(power, vm_expm1_reduced(e.r), power));
+  }
 }
 
 /* ---- Pieces ----
@@ -84,19 +76,16 @@ static void softmax(float *y, const float *x, strip s, int flags) {
   float piece[PIECE], powers[PIECE];
   size_t size, next;
 
-  /* Where there is nothing but -infinity, NaN not either, the total is that too. */
-  vf max = lowest, total = zero;
+  vf max = lowest;
   for (size_t at = 0; at < s.n; at = next) {
     const float *v = gather(piece, x, at, s, lowest, &size, &next), *const end = v + size;
-    for (; v < end; v += GROUP) {
-      const vf a = vf_load(v), b = vf_load(v + AN_LANES), c = vf_load(v + 2 * AN_LANES), d = vf_load(v + 3 * AN_LANES);
-      max = vf_max(max, vf_max(vf_max(a, b), vf_max(c, d)));
-      total = vf_add(total, vf_add(vf_add(a, b), vf_add(c, d)));
-    }
+    for (; v < end; v += GROUP)
+      max = vf_max(max, vf_max(vf_max(vf_load(v), vf_load(v + AN_LANES)),
+                               vf_max(vf_load(v + 2 * AN_LANES), vf_load(v + 3 * AN_LANES))));
   }
-  if (row) max = vf_set(vf_hmax(max)), total = vf_set(vf_sum(total));
-  const vi nothing_there = vi_and(vf_eq(max, lowest), vf_eq(total, lowest));
-  const vi masked = flags & AN_SOFTMAX_MASKED_ZERO ? nothing_there : vi_set(0);
+  if (row) max = vf_set(vf_hmax(max));
+  const vi no_max = vf_eq(max, lowest); /* nothing but -infinity and NaN */
+  max = keep(max, vi_not(no_max));
 
   /* For a log-softmax the largest are counted, and the sum is that of the others. */
   vd low = vd_set(0.0), high = low, largest_low = low, largest_high = low;
@@ -107,8 +96,9 @@ static void softmax(float *y, const float *x, strip s, int flags) {
     if (logged) {
       vf largest = zero;
       for (size_t i = 0; i < size; i += AN_LANES) {
-        const vi is_largest = vf_eq(vf_sub(vf_load(in + i), max), zero); /* not x == max: infinity must become NaN */
-        vf_store(e + i, keep(vf_load(e + i), vi_not(is_largest)));
+        const vf power = vf_load(e + i);
+        const vi is_largest = vf_eq(power, vf_set(0x1p63f));
+        vf_store(e + i, keep(power, vi_not(is_largest)));
         largest = vf_add(largest, keep(vm_one(), is_largest));
       }
       largest_low = vd_add(largest_low, vd_low(largest)), largest_high = vd_add(largest_high, vd_high(largest));
@@ -118,11 +108,8 @@ static void softmax(float *y, const float *x, strip s, int flags) {
     /* Of a row four vectors are added in float, sums of those, and columns, in double. */
     for (const float *v = e; v < e + size; v += row ? GROUP : AN_LANES) {
       vf sum = vf_load(v);
-      if (row) {
-        const vf c = vf_load(v + 2 * AN_LANES), d = vf_load(v + 3 * AN_LANES);
-        sum = vf_add(sum, vf_load(v + AN_LANES));
-        sum = in == piece ? vf_add(vf_add(sum, c), d) : vf_add(sum, vf_add(c, d));
-      }
+      if (row)
+        sum = vf_add(vf_add(sum, vf_load(v + AN_LANES)), vf_add(vf_load(v + 2 * AN_LANES), vf_load(v + 3 * AN_LANES)));
       low = vd_add(low, row ? vd_add(vd_low(sum), vd_high(sum)) : vd_low(sum));
       high = vd_add(high, vd_high(sum));
     }
@@ -131,17 +118,21 @@ static void softmax(float *y, const float *x, strip s, int flags) {
     low = high = vd_set(vd_sum(low));
     largest_low = largest_high = vd_set(vd_sum(vd_add(largest_low, largest_high)));
   }
+  const vd one = vd_set(1.0), scale = vd_set(0x1p-63);
+  const vf sum = vf_from_vd(low, high);
+  vf by = vf_from_vd(vd_div(one, low), vd_div(one, high));
   /* One of the largest is the 1 of log1p. */
-  const vd one = vd_set(1.0), others_low = vd_sub(largest_low, one), others_high = vd_sub(largest_high, one);
-  const vf by =
-      logged ? vm_log1p(vf_from_vd(vd_add(low, others_low), vd_add(high, others_high))) : vf_from_vd(low, high);
-  const vf nothing = logged ? lowest : zero;
+  if (logged)
+    by = vm_log1p(vf_from_vd(vd_add(vd_mul(low, scale), vd_sub(largest_low, one)),
+                             vd_add(vd_mul(high, scale), vd_sub(largest_high, one))));
+  const vi masked = vi_and(no_max, vf_eq(sum, sum));
+  by = vf_select(masked, vf_set(flags & AN_SOFTMAX_MASKED_ZERO ? 0.0f : __builtin_nanf("")), by);
   for (size_t at = 0; at < s.n; at = next) {
     const float *const in = gather(piece, logged ? x : y, at, s, zero, &size, &next);
     float *const out = in == piece ? piece : y + at;
     for (size_t i = 0; i < size; i += AN_LANES) {
-      const vf v = vf_load(in + i), result = logged ? log_softmax(v, max, by) : vf_div(v, by);
-      vf_store(out + i, vf_select(masked, nothing, result));
+      const vf v = vf_load(in + i);
+      vf_store(out + i, logged ? vf_sub(vf_sub(v, max), by) : vf_mul(v, by));
     }
     if (in == piece) scatter(y, piece, at, next, s);
   }

@@ -51,6 +51,14 @@ AN_INLINE vm_reduced vm_reduce_sum(vf high, vf low, vf magic) {
                       vf_bits(z)};
 }
 
+/* v = x - (high + low), where n 0x1.62e4p-1 + high is exact and near x; hi is v as a float. v itself need not be one.
+ */
+AN_INLINE vm_reduced vm_reduce_difference(vf x, vf high, vf low, vf hi, vf magic) {
+  const vf z = vf_madd(hi, vf_set(0x1.715476p+0f), magic), n = vf_sub(z, magic);
+  const vf first = vf_sub(x, vf_madd(n, vf_set(0x1.62e4p-1f), high));
+  return (vm_reduced){vf_sub(first, vf_madd(n, vf_set(0x1.7f7d1cp-20f), low)), vf_bits(z)};
+}
+
 /* The upper 12 bits of each lane: products of two such are exact, and x - vm_upper(x) too. */
 AN_INLINE vf vm_upper(vf x) { return vi_float_bits(vi_and(vf_bits(x), vi_set(-4096))); }
 
