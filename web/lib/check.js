@@ -29,9 +29,9 @@ export function invalid(what, value, expected) {
  * @returns {Record<string, any>}
  */
 export function options(what, value, known, noun = 'option', prefix = '') {
+  if (value === undefined || value === null) return none;
   /** @type {Record<string, any>} */
   const result = Object.create(null);
-  if (value === undefined || value === null) return result;
   if (!isPlain(value)) throw invalid(what, value, 'an object');
   const [names, table] = isNames(known) ? [known, null] : [Object.keys(known), known];
   for (const key of Object.keys(value)) {
@@ -45,6 +45,9 @@ export function options(what, value, known, noun = 'option', prefix = '') {
   }
   return result;
 }
+
+/** @type {Readonly<Record<string, any>>} */
+const none = Object.freeze(Object.create(null));
 
 /** @type {(value: unknown) => value is readonly string[]} */
 const isNames = Array.isArray;
@@ -132,10 +135,22 @@ export function boolean(what, value) {
  * @param {string} [noun]
  * @returns {T}
  */
-export function name(what, value, names, code = 'INVALID_ARGUMENT', noun = 'name') {
-  if (typeof value !== 'string') throw invalid(what, value, 'a name');
+export function name(what, value, names, code, noun) {
   if (names.includes(/** @type {T} */ (value))) return /** @type {T} */ (value);
-  throw new AddnormError(code, `${what}: unknown ${noun} ${describe(value)}; ${suggestion(value, names)}`);
+  throw unknown(what, value, names, code, noun);
+}
+
+/**
+ * The error of what is none of these names.
+ * @param {string} what
+ * @param {unknown} value
+ * @param {readonly string[]} names
+ * @param {'UNKNOWN_NAME' | 'UNKNOWN_OPTION' | 'INVALID_ARGUMENT'} [code]
+ * @param {string} [noun]
+ */
+export function unknown(what, value, names, code = 'INVALID_ARGUMENT', noun = 'name') {
+  if (typeof value !== 'string') return invalid(what, value, 'a name');
+  return new AddnormError(code, `${what}: unknown ${noun} ${describe(value)}; ${suggestion(value, names)}`);
 }
 
 /** As many axes as the module permutes. */
@@ -171,7 +186,9 @@ export function shape(what, value) {
  * @returns {number} their product; 1 for none
  */
 export function product(sizes) {
-  return sizes.reduce((a, b) => a * b, 1);
+  let n = 1;
+  for (const size of sizes) n *= size;
+  return n;
 }
 
 /**

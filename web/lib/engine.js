@@ -54,11 +54,25 @@ export class Engine {
   /**
    * Calls a function that returns an an_status.
    * @param {string} name
-   * @param {...(number | boolean | null | { valueOf(): number })} args an operand stands for its address, null for 0
+   * @param {...(number | boolean | null | undefined | { address: number })} args an operand stands for its address, null
+   *   for 0, undefined for nothing
    * @returns {boolean} false if a result would not be finite and is therefore refused, where that was asked for
    */
   compute(name, ...args) {
-    const status = this.memory.call(name, ...args.map(Number));
+    const numbers = [];
+    for (const arg of args) {
+      if (typeof arg === 'object') numbers.push(arg ? arg.address : 0);
+      else if (arg !== undefined) numbers.push(Number(arg));
+    }
+    return this.succeeded(name, this.memory.call(name, ...numbers));
+  }
+
+  /**
+   * The same of an an_status that has come back.
+   * @param {string} name
+   * @param {number} status
+   */
+  succeeded(name, status) {
     if (status === 0) return true;
     const text = this.memory.text('an_status_name', status) ?? '';
     if (text === 'NOT_FINITE') return false;

@@ -23,7 +23,7 @@ export class Operand {
   constructor(frame, what, shape, from, tensor = null) {
     this.#frame = frame;
     this.what = what;
-    this.shape = Object.freeze(shape);
+    this.shape = shape;
     this.size = product(shape);
     this.tensor = tensor;
     if (typeof from === 'number') this.#address = from;
@@ -39,11 +39,6 @@ export class Operand {
       if (this.#source) this.#frame.memory.floats(this.#address, this.size).set(this.#source);
     }
     return this.#address;
-  }
-
-  /** As an argument of a kernel it is its address. */
-  valueOf() {
-    return this.address;
   }
 
   /** The numbers, to be read at once: most often a view, which the next allocation ends. */
@@ -139,15 +134,18 @@ export class Frame {
    * @returns {Operand}
    */
   input(what, value, wanted, hint = '') {
-    const address = isTensor(value) ? addressOf(value, this.engine, what) : null;
-    const { data, shape: own } = numbersOf(value, what);
+    const tensor = isTensor(value) ? value : null;
+    const address = tensor && addressOf(tensor, this.engine, what);
+    // A tensor's data would be a view that nobody reads.
+    /** @type {{ data: any, shape: readonly number[] | null }} */
+    const { data, shape: own } = tensor ? { data: null, shape: tensor.shape } : numbersOf(value, what);
     if (wanted && !fits(wanted, data, own)) {
       throw mismatch(what, shapeText(wanted), own ?? [data.length], hint);
     }
     const shape = wanted ?? own ?? [data.length];
     // A view of the instance's own memory is read in place: a copy might grow the memory and detach the view.
     const from = address ?? (this.memory.owns(data) ? data.byteOffset : data);
-    return new Operand(this, what, shape, from, isTensor(value) ? value : null);
+    return new Operand(this, what, shape, from, tensor);
   }
 
   /**
@@ -157,7 +155,7 @@ export class Frame {
   alike(values) {
     /** @type {Operand[]} */
     const operands = [];
-    for (const [what, value] of Object.entries(values)) operands.push(this.input(what, value, operands[0]?.shape));
+    for (const what in values) operands.push(this.input(what, values[what], operands[0]?.shape));
     return operands;
   }
 
@@ -198,11 +196,15 @@ export class Frame {
    * @param {readonly number[]} axes
    */
   rows(shape, axes) {
+    const leading = shape.length - axes.length;
+    /** @type {<T extends Operand | null>(operand: T) => T | Operand} */
+    const same = (operand) => operand;
+    if (axes.every((axis, i) => axis === leading + i)) return { shape, there: same, back: same };
     const order = [...shape.keys()].filter((axis) => !axes.includes(axis)).concat(axes);
     const inverse = order.map((_, axis) => order.indexOf(axis));
     /** @type {<T extends Operand | null>(operand: T, by: number[]) => T | Operand} */
     const permuted = (operand, by) => {
-      if (!operand || by.every((axis, i) => axis === i)) return operand;
+      if (!operand) return operand;
       const result = this.output(by.map((axis) => operand.shape[axis]));
       this.permute(result.address, operand, by);
       return result;
@@ -231,7 +233,17 @@ export class Frame {
   }
 
   /**
-   * Gives results to the caller: Tensors if `like` is one, else Float32Arrays. Leaves out what is null.
+   * Gives a result to the caller: a Tensor if `like` is one, else a Float32Array.
+   * @param {Operand} like
+   * @param {Operand} result
+   * @returns {any}
+   */
+  result(like, result) {
+    return like.tensor ? this.adopt(result) : this.#copy(result);
+  }
+
+  /**
+   * Several results. Leaves out what is null.
    * @param {Operand} like
    * @param {Record<string, Operand | null>} results
    * @returns {any}
@@ -239,9 +251,7 @@ export class Frame {
   results(like, results) {
     /** @type {Record<string, Tensor | Float32Array>} */
     const given = {};
-    for (const [name, operand] of Object.entries(results)) {
-      if (operand) given[name] = like.tensor ? this.adopt(operand) : this.#copy(operand);
-    }
+    for (const name in results) if (results[name]) given[name] = this.result(like, results[name]);
     return given;
   }
 
@@ -251,7 +261,7 @@ export class Frame {
    */
   adopt(operand) {
     this.#temporaries.delete(operand.address);
-    return new Tensor(this.engine, operand.address, operand.shape);
+    return new Tensor(this.engine, operand.address, Object.freeze(operand.shape));
   }
 
   /** @param {Operand} operand */

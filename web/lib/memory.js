@@ -47,7 +47,11 @@ export class Memory {
       throw new AddnormError('DISPOSED', 'this instance of addnorm has been disposed; load() gives another');
     }
     if (this.#trapped) throw this.#trap();
-    return { exports: this.#instance.exports, buffer: this.#instance.memory.buffer };
+    return this.#instance;
+  }
+
+  get #buffer() {
+    return this.#alive().memory.buffer;
   }
 
   /** @param {unknown} [cause] */
@@ -113,7 +117,7 @@ export class Memory {
    * @returns {Float32Array} a view
    */
   floats(pointer, length) {
-    return new Float32Array(this.#alive().buffer, pointer, length);
+    return new Float32Array(this.#buffer, pointer, length);
   }
 
   /**
@@ -122,7 +126,7 @@ export class Memory {
    * @returns {Float64Array} a view
    */
   doubles(pointer, length) {
-    return new Float64Array(this.#alive().buffer, pointer, length);
+    return new Float64Array(this.#buffer, pointer, length);
   }
 
   /**
@@ -131,7 +135,7 @@ export class Memory {
    * @returns {Uint32Array} a view
    */
   words(pointer, length) {
-    return new Uint32Array(this.#alive().buffer, pointer, length);
+    return new Uint32Array(this.#buffer, pointer, length);
   }
 
   /**
@@ -143,7 +147,7 @@ export class Memory {
   text(name, ...args) {
     const pointer = this.call(name, ...args) >>> 0;
     if (pointer === 0) return null;
-    const bytes = new Uint8Array(this.#alive().buffer, pointer);
+    const bytes = new Uint8Array(this.#buffer, pointer);
     return decoder.decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 
@@ -152,7 +156,7 @@ export class Memory {
    * @param {Float32Array} array
    */
   owns(array) {
-    return array.buffer === this.#alive().buffer;
+    return array.buffer === this.#buffer;
   }
 
   /** Gives the memory back to the engine, as soon as nobody holds a view. */

@@ -27,6 +27,9 @@ export let firstNotFinite;
 
 /** The options of a forward pass, in training or not. @type {Record<string, check.Check>} */
 const passOptions = { seed: check.word, mask: null };
+/** @type {Record<string, check.Check>} */
+const forwardOptions = { ...passOptions, train: check.boolean };
+const backwardOptions = { dx: check.boolean };
 
 const NONE_YET = 'there is none yet';
 const USED = 'backward has used the last one';
@@ -44,11 +47,6 @@ class Kept {
   constructor(memory, what) {
     this.memory = memory;
     this.what = what;
-  }
-
-  /** As an argument of a kernel it is its address. */
-  valueOf() {
-    return this.address;
   }
 
   /** @param {number} bytes */
@@ -78,6 +76,8 @@ export class Module {
   #values = 0;
   #gradients = 0;
   #workspace;
+  /** What the workspace was last asked for; it never shrinks. */
+  #worked = { kind: 0, batch: 0, length: 0 };
   #saved;
   /** Made when they are asked for first, or at once where weights are given. @type {Map<Parameter, Tensor> | null} */
   #tensors = null;
@@ -367,7 +367,7 @@ export class Module {
    */
   forward(x, options) {
     this.#alive();
-    const given = check.options('options', options, { ...passOptions, train: check.boolean });
+    const given = check.options('options', options, forwardOptions);
     return Frame.run(this.#engine, (frame) => {
       const { input, run, mask, y, ends } = this.#begin(frame, x, given);
       if (!given.train) {
@@ -387,7 +387,7 @@ export class Module {
         this.#refusal = '';
         this.#eachBuffer((address, parameter) => this.#read(address, parameter));
       }
-      return frame.results(input, { y }).y;
+      return frame.result(input, y);
     });
   }
 
@@ -403,7 +403,7 @@ export class Module {
    */
   backward(dy, options) {
     this.#alive();
-    const wanted = check.options('options', options, { dx: check.boolean }).dx ?? true;
+    const wanted = check.options('options', options, backwardOptions).dx ?? true;
     return Frame.run(this.#engine, (frame) => {
       const run = this.#pending();
       const output = frame.input('dy', dy, run.output);
@@ -411,7 +411,7 @@ export class Module {
       const dx = wanted ? frame.output(run.input) : null;
       this.#backward(run, dx, this.#gradients, output, 0);
       this.#refusal = USED;
-      return frame.results(output, { dx }).dx;
+      return dx ? frame.result(output, dx) : undefined;
     });
   }
 
@@ -493,7 +493,10 @@ export class Module {
    * @param {Run} run
    */
   #work(kind, { batch, length }) {
-    if (batch * length > 0) this.#workspace.reserve(this.#size('an_module_workspace_bytes', kind, batch, length));
+    const last = this.#worked;
+    if (batch * length === 0 || (kind === last.kind && batch === last.batch && length === last.length)) return;
+    this.#workspace.reserve(this.#size('an_module_workspace_bytes', kind, batch, length));
+    this.#worked = { kind, batch, length };
   }
 
   /**

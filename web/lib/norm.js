@@ -68,21 +68,24 @@ function forward(engine, name, operands, options, fused) {
     const [x, residual] = frame.alike(operands);
     const input = apart ? frame.output(x.shape) : x;
     if (apart) engine.compute('an_add_fwd', input, x, residual, alpha, x.size);
-    const { kernel, shape, there, back, stats, updated, ...plan } = planOf(call, frame, input);
-    const { weight, bias } = plan;
-    const others = [...updated, input, weight, bias, ...plan.inputs];
+    const { kernel, shape, there, back, stats, weight, bias, outputs, inputs, numbers, updated } = planOf(
+      call,
+      frame,
+      input,
+    );
+    const others = [...updated, input, weight, bias, ...inputs];
     if (updated.some((operand, i) => others.some((other, j) => j > i && operand.overlaps(other)))) {
       throw new AddnormError('INVALID_ARGUMENT', 'runningMean, runningVar: they are updated and must not share memory');
     }
-    const sum = one ? [frame.output(shape)] : [];
+    const sum = one ? frame.output(shape) : undefined;
     const y = frame.output(shape);
     // Where there is nothing there are no statistics, and the kernel leaves them alone.
-    const [mean, rstd] = [0, 0].map(() => (call.stats ? frame.filled(stats, NaN) : null));
-    const outputs = [...sum, y, mean, rstd, ...plan.outputs];
-    const inputs = [input, ...(one ? [residual] : [])].map(there);
-    engine.compute(`an_${kernel}_fwd`, ...outputs, ...inputs, weight, bias, ...plan.inputs, ...plan.numbers);
+    const [mean, rstd] = call.stats ? [frame.filled(stats, NaN), frame.filled(stats, NaN)] : [null, null];
+    const results = [sum, y, mean, rstd, ...outputs];
+    const streams = [there(input), one ? there(residual) : undefined];
+    engine.compute(`an_${kernel}_fwd`, ...results, ...streams, weight, bias, ...inputs, ...numbers);
     for (const operand of updated) operand.writeBack();
-    return frame.results(x, { sum: apart ? input : back(sum[0] ?? null), y: back(y), mean, rstd });
+    return frame.results(x, { sum: apart ? input : back(sum ?? null), y: back(y), mean, rstd });
   });
 }
 
@@ -93,14 +96,14 @@ function backward(engine, name, operands, options, fused) {
   return Frame.run(engine, (frame) => {
     const [input, dy] = frame.alike(operands);
     const dSum = frame.optional('dSum', call.dSum, input.shape);
-    const { kernel, shape, there, back, affine, weight, ...plan } = planOf(call, frame, input);
-    const streams = [frame.output(shape), ...(one ? [frame.output(shape)] : [])];
-    const [dWeight, dBias] = [0, 0].map(() => frame.filled(affine, 0));
+    const { kernel, shape, there, back, affine, weight, inputs, numbers } = planOf(call, frame, input);
+    const [first, second] = [frame.output(shape), one ? frame.output(shape) : undefined];
+    const [dWeight, dBias] = [frame.filled(affine, 0), frame.filled(affine, 0)];
     const dAlpha = id === 'dyt' ? frame.filled([1], 0) : null;
-    const outputs = [...streams, dWeight, dBias, ...(call.kind === 'row' ? [dAlpha] : [])];
-    const inputs = [input, ...(one ? [dSum] : []), dy].map(there);
-    engine.compute(`an_${kernel}_bwd`, ...outputs, ...inputs, weight, ...plan.inputs, ...plan.numbers);
-    let [dx, dResidual = null] = streams.map(back);
+    const outputs = [first, second, dWeight, dBias, call.kind === 'row' ? dAlpha : undefined];
+    const streams = [there(input), one ? there(dSum) : undefined, there(dy)];
+    engine.compute(`an_${kernel}_bwd`, ...outputs, ...streams, weight, ...inputs, ...numbers);
+    let [dx, dResidual] = [back(first), back(second ?? null)];
     if (apart) {
       dResidual = dx;
       dx = frame.output(shape);
@@ -111,17 +114,22 @@ function backward(engine, name, operands, options, fused) {
   });
 }
 
+/** What the options of each norm are, made when they are asked for first. @type {Record<string, check.Check>[]} */
+const tables = [];
+
 /** @type {(engine: Engine, name: unknown, options: unknown, fused: boolean, backward: boolean) => Call} */
 function callOf(engine, name, options, fused, backward) {
   const index = numberOf('norm', engine.lists.numbers.norm, name);
   const { kind, name: id, eps } = engine.lists.norms[index];
   const scale = fused ? 'normAlpha' : 'alpha';
-  const given = check.options(id, options, {
+  const at = 4 * index + 2 * Number(fused) + Number(backward);
+  tables[at] ??= {
     ...optionsOf[kind],
     ...(id === 'dyt' && { [scale]: null }),
     ...(fused && { alpha: check.float }),
     ...(fused && backward && { dSum: null }),
-  });
+  };
+  const given = check.options(id, options, tables[at]);
   const one = fused && kind === 'row';
   const usual = { eps, weightOffset: 0, channelAxis: -1, alpha: fused ? 1 : null };
   return { index, id, kind, one, apart: fused && !one, scale, backward, ...usual, ...given };
@@ -131,7 +139,8 @@ function callOf(engine, name, options, fused, backward) {
 function planOf(call, frame, input) {
   const make = call.kind === 'row' ? rowPlan : call.kind === 'batch' ? batchPlan : groupPlan;
   const plan = make(call, frame, input);
-  const [weight, bias] = ['weight', 'bias'].map((name) => frame.optional(name, call[name], plan.affine));
+  const weight = frame.optional('weight', call.weight, plan.affine);
+  const bias = frame.optional('bias', call.bias, plan.affine);
   return { outputs: [], updated: [], weight, bias, ...plan };
 }
 
@@ -222,7 +231,7 @@ function axesOf(value, shape, of) {
     throw check.invalid('axes', value, `an array of axes of ${of} ${shapeText(shape)}`);
   }
   const axes = Array.from(value, (element, i) => check.axis(`axes[${i}]`, element, shape.length, of));
-  if (new Set(axes).size !== axes.length) {
+  if (axes.some((axis, i) => axes.indexOf(axis) !== i)) {
     throw check.invalid('axes', value, `different axes of ${of} ${shapeText(shape)}`);
   }
   return axes;

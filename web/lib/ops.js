@@ -31,8 +31,9 @@ export const gluAliases = Object.freeze({
  * @returns {number}
  */
 export function numberOf(what, numbers, value, more = {}) {
-  const name = check.name(what, value, [...numbers.keys(), ...Object.keys(more)], 'UNKNOWN_NAME');
-  return /** @type {number} */ (numbers.get(more[name] ?? name));
+  const number = typeof value === 'string' && numbers.get(more[value] ?? value);
+  if (typeof number === 'number') return number;
+  throw check.unknown(what, value, [...numbers.keys(), ...Object.keys(more)], 'UNKNOWN_NAME');
 }
 
 /**
@@ -47,14 +48,15 @@ export function numberOf(what, numbers, value, more = {}) {
 function activationOf(engine, what, name, params, aliases) {
   const index = numberOf(what, engine.lists.numbers.activation, name, aliases);
   const known = engine.lists.activations[index].params;
-  const table = Object.fromEntries(known.map((param) => [param.name, check.float]));
-  const given = check.options('params', params, table, 'parameter', 'params.');
-  const values = known.map((param) => given[param.name] ?? param.default);
-  for (const [i, param] of known.entries()) {
-    const expected = outsideDomain(engine, index, i, values[i]);
-    if (expected) throw check.invalid(`params.${param.name}`, values[i], expected);
-  }
-  const [p0 = 0, p1 = 0] = values;
+  const given = check.options('params', params, known.map(String), 'parameter', 'params.');
+  const [p0 = 0, p1 = 0] = known.map((param, i) => {
+    const value = given[param.name];
+    if (value === undefined) return param.default;
+    const what = `params.${param.name}`;
+    const expected = outsideDomain(engine, index, i, check.float(what, value));
+    if (expected) throw check.invalid(what, value, expected);
+    return value;
+  });
   return [index, p0, p1];
 }
 
@@ -110,53 +112,56 @@ function made(frame, shape, fill) {
  * @param {Engine} engine
  * @param {string} kernel what it is called in the module: it takes results, operands and numbers
  * @param {Record<string, unknown>} operands by the names of the arguments
- * @param {readonly string[]} names of the results
  * @param {(first: Operand) => number[]} numbers
+ * @param {readonly string[]} [names] of the results, where there are several
  */
-function alike(engine, kernel, operands, names, numbers) {
+function alike(engine, kernel, operands, numbers, names) {
   return Frame.run(engine, (frame) => {
     const inputs = frame.alike(operands);
     const [first] = inputs;
     const rest = numbers(first);
-    const results = Object.fromEntries(names.map((name) => [name, frame.output(first.shape)]));
-    engine.compute(kernel, ...Object.values(results), ...inputs, ...rest);
-    return frame.results(first, results);
+    const results = (names ?? ['']).map(() => frame.output(first.shape));
+    engine.compute(kernel, ...results, ...inputs, ...rest);
+    if (!names) return frame.result(first, results[0]);
+    return Object.fromEntries(names.map((name, i) => [name, frame.result(first, results[i])]));
   });
 }
 
 /** @type {(engine: Engine, name: unknown, x: unknown, params: unknown) => any} */
 export function activation(engine, name, x, params) {
   const act = activationOf(engine, 'activation', name, params);
-  return alike(engine, 'an_activation_fwd', { x }, ['y'], ({ size }) => [size, ...act]).y;
+  return alike(engine, 'an_activation_fwd', { x }, ({ size }) => [size, ...act]);
 }
 
 /** @type {(engine: Engine, name: unknown, x: unknown, dy: unknown, params: unknown) => any} */
 export function activationBackward(engine, name, x, dy, params) {
   const act = activationOf(engine, 'activation', name, params);
-  return alike(engine, 'an_activation_bwd', { x, dy }, ['dx'], ({ size }) => [size, ...act]).dx;
+  return alike(engine, 'an_activation_bwd', { x, dy }, ({ size }) => [size, ...act]);
 }
 
 /** @type {(engine: Engine, name: unknown, gate: unknown, up: unknown, params: unknown) => any} */
 export function glu(engine, name, gate, up, params) {
   const act = activationOf(engine, 'glu', name, params, gluAliases);
-  return alike(engine, 'an_glu_fwd', { gate, up }, ['y'], ({ size }) => [size, ...act]).y;
+  return alike(engine, 'an_glu_fwd', { gate, up }, ({ size }) => [size, ...act]);
 }
 
 /** @type {(engine: Engine, name: unknown, gate: unknown, up: unknown, dy: unknown, params: unknown) => any} */
 export function gluBackward(engine, name, gate, up, dy, params) {
   const act = activationOf(engine, 'glu', name, params, gluAliases);
-  return alike(engine, 'an_glu_bwd', { gate, up, dy }, ['dGate', 'dUp'], ({ size }) => [size, ...act]);
+  return alike(engine, 'an_glu_bwd', { gate, up, dy }, ({ size }) => [size, ...act], ['dGate', 'dUp']);
 }
 
 /** @type {(engine: Engine, x: unknown, options: unknown) => any} */
 export function softmax(engine, x, options) {
-  return alike(engine, 'an_softmax_fwd', { x }, ['y'], softmaxOf(options)).y;
+  return alike(engine, 'an_softmax_fwd', { x }, softmaxOf(options));
 }
 
 /** @type {(engine: Engine, y: unknown, dy: unknown, options: unknown) => any} */
 export function softmaxBackward(engine, y, dy, options) {
-  return alike(engine, 'an_softmax_bwd', { y, dy }, ['dx'], softmaxOf(options)).dx;
+  return alike(engine, 'an_softmax_bwd', { y, dy }, softmaxOf(options));
 }
+
+const softmaxOptions = { axis: null, log: check.boolean, maskedRow: ['nan', 'zero'] };
 
 /**
  * Softmax's options: a function that gives what its kernels take besides the data.
@@ -164,11 +169,7 @@ export function softmaxBackward(engine, y, dy, options) {
  * @returns {(operand: Operand) => [outer: number, n: number, inner: number, flags: number]}
  */
 function softmaxOf(options) {
-  const {
-    axis = -1,
-    log = false,
-    maskedRow,
-  } = check.options('options', options, { axis: null, log: check.boolean, maskedRow: ['nan', 'zero'] });
+  const { axis = -1, log = false, maskedRow } = check.options('options', options, softmaxOptions);
   return ({ what, shape }) => {
     const sizes = around(shape, check.axis('axis', axis, shape.length, what));
     notEmpty(what, shape, sizes[1]);
@@ -176,21 +177,21 @@ function softmaxOf(options) {
   };
 }
 
+const addOptions = { alpha: check.float };
+
 /** @param {unknown} options */
-function alphaOf(options) {
-  return check.options('options', options, { alpha: check.float }).alpha ?? 1;
-}
+const alphaOf = (options) => check.options('options', options, addOptions).alpha ?? 1;
 
 /** @type {(engine: Engine, x: unknown, y: unknown, options: unknown) => any} */
 export function add(engine, x, y, options) {
   const alpha = alphaOf(options);
-  return alike(engine, 'an_add_fwd', { x, y }, ['sum'], ({ size }) => [alpha, size]).sum;
+  return alike(engine, 'an_add_fwd', { x, y }, ({ size }) => [alpha, size]);
 }
 
 /** @type {(engine: Engine, dOut: unknown, options: unknown) => any} */
 export function addBackward(engine, dOut, options) {
   const alpha = alphaOf(options);
-  return alike(engine, 'an_add_bwd', { dOut }, ['dx', 'dy'], ({ size }) => [alpha, size]);
+  return alike(engine, 'an_add_bwd', { dOut }, ({ size }) => [alpha, size], ['dx', 'dy']);
 }
 
 const sequence = { seed: check.word, stream: check.word };
@@ -200,14 +201,14 @@ export function dropout(engine, x, p, options) {
   const { seed = 0, stream = 0 } = check.options('options', options, sequence);
   const share = check.number('p', p, 0, 1);
   if (share === 1) throw check.invalid('p', p, 'a probability below 1');
-  return alike(engine, 'an_dropout', { x }, ['y'], ({ size }) => [share, seed, stream, size]).y;
+  return alike(engine, 'an_dropout', { x }, ({ size }) => [share, seed, stream, size]);
 }
 
 /** @type {(engine: Engine, x: unknown, weight: unknown, options: unknown) => any} */
 export function linear(engine, x, weight, options) {
   return Frame.run(engine, (frame) => {
     const args = linearOf(frame, x, weight, options);
-    return frame.results(args.input, { y: linearForward(frame, args, args.act) }).y;
+    return frame.result(args.input, linearForward(frame, args, args.act));
   });
 }
 

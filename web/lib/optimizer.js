@@ -6,7 +6,7 @@ import { AddnormError, isPlain, mismatch, shapeText } from './errors.js';
 import { Frame } from './frame.js';
 import { list } from './lists.js';
 import { firstNotFinite, Module, matchNames, sumSquares } from './module.js';
-import { addressOf, changed, isTensor } from './tensor.js';
+import { addressOf, changed, isTensor, sameShape } from './tensor.js';
 
 /** @typedef {import('./tensor.js').Tensor} Tensor */
 /** @typedef {import('./types.js').State} State */
@@ -135,33 +135,37 @@ export class Optimizer {
     const rates = new Map(this.#settings.map((settings) => [settings, rateOf(settings, step)]));
     this.#alive(); // still: a rate may have disposed it
     const scale = this.#clip === Infinity ? 1 : scaleOf(normOf(this.#engine, this.#entries), this.#clip);
-    const apply = (/** @type {Entry} */ entry, /** @type {number} */ flags) =>
-      this.#apply(entry, flags, scale, rates.get(entry.settings) ?? 0, step);
-    const failing = this.#entries.filter((entry) => !apply(entry, CHECK));
+    const kernel = this.#kind === 'sgd' ? 'an_sgd_step' : 'an_adam_step';
+    /** @param {number[]} numbers */
+    const run = (numbers) => this.#engine.succeeded(kernel, this.#engine.memory.call(kernel, ...numbers));
+    const calls = this.#entries.map((entry) => this.#call(entry, scale, rates.get(entry.settings) ?? 0, step));
+    const failing = this.#entries.filter((_, i) => !run(calls[i]));
     if (failing.length > 0) throw this.#diverged(failing, step);
-    for (const entry of this.#entries) apply(entry, 0);
+    for (const numbers of calls) {
+      numbers[numbers.length - 3] -= CHECK; // the flags
+      run(numbers);
+    }
     for (const { value } of this.#entries) changed(value);
     this.#steps = step;
   }
 
   /**
+   * What the kernel takes to check a step.
    * @param {Entry} entry
-   * @param {number} checking CHECK or 0
    * @param {number} scale of the gradient
    * @param {number} rate
    * @param {number} step
    */
-  #apply({ name, size, value, gradient, settings, decay, m, v }, checking, scale, rate, step) {
+  #call({ name, size, value, gradient, settings, decay, m, v }, scale, rate, step) {
     const { betas, eps, epsilonFirst, momentum, dampening, nesterov } = settings;
     const target = addressOf(value, this.#engine, name);
     const source = addressOf(gradient, this.#engine, `the gradient of ${name}`);
-    if (!betas) {
-      const numbers = [scale, rate, momentum, dampening, decay, checking | (nesterov ? NESTEROV : 0), step, size];
-      return this.#engine.compute('an_sgd_step', target, m, source, ...numbers);
-    }
-    const flags = checking | (this.#kind === 'adamw' ? DECOUPLED : 0) | (epsilonFirst ? EPSILON_FIRST : 0);
-    const numbers = [scale, rate, ...betas, eps, decay, flags, step, size];
-    return this.#engine.compute('an_adam_step', target, m, v, source, ...numbers);
+    const flags =
+      (nesterov ? NESTEROV : 0) | (this.#kind === 'adamw' ? DECOUPLED : 0) | (epsilonFirst ? EPSILON_FIRST : 0);
+    const last = [decay, CHECK | flags, step, size];
+    return betas
+      ? [target, m, v, source, scale, rate, ...betas, eps, ...last]
+      : [target, m, source, scale, rate, momentum, dampening, ...last];
   }
 
   /**
@@ -298,7 +302,7 @@ function learnedOf(engine, source) {
       addressOf(tensor, engine, `${name}.${what}`);
     }
     const { shape, size } = value;
-    if (shapeText(gradient.shape) !== shapeText(shape)) {
+    if (!sameShape(gradient.shape, shape)) {
       throw mismatch(`${name}.gradient`, shapeText(shape), gradient.shape);
     }
     return { name, shape, size, value, gradient };

@@ -174,13 +174,19 @@ export function numbersOf(value, what) {
 }
 
 /**
+ * @param {readonly number[]} a
+ * @param {readonly number[]} b
+ */
+export const sameShape = (a, b) => a.length === b.length && a.every((size, axis) => size === b[axis]);
+
+/**
  * True if numbers are of a shape: by their own, or by their count where they have none.
  * @param {readonly number[]} wanted
  * @param {ArrayLike<unknown>} data
  * @param {readonly number[] | null} own
  */
 export function fits(wanted, data, own) {
-  return own ? shapeText(own) === shapeText(wanted) : data.length === product(wanted);
+  return own ? sameShape(own, wanted) : data.length === product(wanted);
 }
 
 /**
