@@ -251,7 +251,7 @@ export const notable = [
 ];
 
 /**
- * A Markdown table of what `measure` gave: operations down, systems across.
+ * A table of what `measure` gave: operations down, systems across.
  * @param {string[]} [only] how the rows' names begin; all rows without it
  */
 export function table({ systems, activations: functions, rows }, only = ['']) {
@@ -259,6 +259,9 @@ export function table({ systems, activations: functions, rows }, only = ['']) {
     ...functions.map(({ op, results }) => [`${op}, ULP`, ...results.map(activationCell)]),
     ...rows.map(({ what, measure, results }) => [`${what}, ${measure}`, ...results.map(rowCell)]),
   ].filter(([name]) => only.some((start) => name.startsWith(start)));
-  const head = ['largest error', ...systems.map(({ name, version }) => `${name} ${version}`.trim())];
-  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return { head: ['largest error', ...systems.map(({ name, version }) => `${name} ${version}`.trim())], rows: lines };
 }
+
+/** The same in Markdown. */
+export const markdownTable = ({ head, rows }) =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');

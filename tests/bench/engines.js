@@ -13,21 +13,20 @@ const page = `<!doctype html><title>bench</title><link rel="icon" href="data:,">
 async function inBrowser(browser, name, newPage) {
   const server = await serve({ '/lib/': path('../../dist/lib/'), '/tests/': path('../') }, { '/': page });
   const places = { lib: `${server.origin}/lib/`, base: `${server.origin}/tests/bench/node_modules/` };
+  const call = async (what, ...args) => {
+    const { page, close } = await newPage();
+    try {
+      await page.goto(`${server.origin}/`);
+      await page.waitForFunction(() => globalThis.bench);
+      return await page.evaluate(([name, given]) => globalThis.bench[name](...given), [what, args]);
+    } finally {
+      await close();
+    }
+  };
   return {
     name,
-    async run(group, options) {
-      const { page, close } = await newPage();
-      try {
-        await page.goto(`${server.origin}/`);
-        await page.waitForFunction(() => globalThis.bench);
-        return await page.evaluate(
-          ([one, settings]) => globalThis.bench.runGroup(one, settings),
-          [group, { ...places, ...options }],
-        );
-      } finally {
-        await close();
-      }
-    },
+    run: (group, options) => call('runGroup', group, { ...places, ...options }),
+    accuracy: (options) => call('runAccuracy', { ...places, ...options }),
     async close() {
       await browser.close();
       await server.close();
@@ -65,12 +64,13 @@ export async function firefox() {
 export async function node() {
   // Node 20 and 21 run relaxed SIMD with this flag only.
   if (Number(process.versions.node.split('.')[0]) < 22) setFlagsFromString('--experimental-wasm-relaxed-simd');
-  const { runGroup } = await import('./page.js');
+  const { runAccuracy, runGroup } = await import('./page.js');
   const places = { lib: new URL('../../dist/lib/', import.meta.url).href };
   places.base = new URL('node_modules/', import.meta.url).href;
   return {
     name: `Node ${process.versions.node}`,
     run: (group, options) => runGroup(group, { ...places, ...options }),
+    accuracy: (options) => runAccuracy({ ...places, ...options }),
     async close() {},
   };
 }

@@ -1,5 +1,6 @@
 // Runs one group inside the engine that is measured: a page of a browser, or Node. Every result is compared with the
 // reference before anything is timed.
+import * as accuracy from './accuracy.js';
 import * as addnorm from './addnorm.js';
 import { filled, groups, peers, work } from './cases.js';
 import * as kernels from './kernels.js';
@@ -119,4 +120,14 @@ export async function runGroup(groupName, options) {
       ...(samples.length > 0 ? summary(samples) : {}),
     })),
   };
+}
+
+/** How exact everyone is: accuracy.js. */
+export async function runAccuracy(options) {
+  const opened = async (names) => {
+    const made = await Promise.all(names.map((name) => open(name, options).catch(() => null)));
+    return made.filter(Boolean);
+  };
+  const [instances, others] = [await opened(['relaxed', 'simd']), await opened(options.peers ? peers : [])];
+  return accuracy.measure({ instances, peers: others });
 }

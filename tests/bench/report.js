@@ -1,6 +1,7 @@
 // The report of a run: a page, the same as Markdown, and charts.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { table as accuracyTable, markdownTable } from './accuracy.js';
 import { rowsText } from './cases.js';
 import { barChart, lineChart, styles } from './charts.js';
 import { barRows, errorOf, labelOf, nativeText, rate, size, time } from './text.js';
@@ -297,11 +298,10 @@ const sections = (report) => [
   { title: 'Bars', table: barTable(report) },
   { title: 'Systems', table: systemsTable(report) },
   { title: 'scalar, simd, relaxed', table: variantsTable(report) },
+  ...(report.accuracy ? [{ title: 'accuracy', table: accuracyTable(report.accuracy) }] : []),
   ...report.groups.map((group) => ({ title: group.name, table: groupTable(group) })),
 ];
 
-const markdownTable = ({ head, rows }) =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 const markdown = (report, names) => [
   '# Benchmarks',
   ...headings(report),

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { markdownTable, notable, table } from './accuracy.js';
 import { groups } from './cases.js';
 import { caches, chromium, firefox, node, processor } from './engines.js';
 import { writeReport } from './report.js';
@@ -28,8 +29,10 @@ const named = groups.filter(({ name }) => name.includes(given.only));
 // A quick run leaves out what is not marked so, unless nothing else was asked for.
 const marked = named.filter(({ quick }) => given.quick && quick);
 const chosen = marked.length > 0 ? marked : named;
-if (chosen.length === 0) {
-  console.error(`no group's name contains "${given.only}"; there are: ${groups.map(({ name }) => name).join(', ')}`);
+const accuracy = 'accuracy'.includes(given.only) && !given.quick;
+if (chosen.length === 0 && !accuracy) {
+  const names = [...groups.map(({ name }) => name), 'accuracy'];
+  console.error(`no group's name contains "${given.only}"; there are: ${names.join(', ')}`);
   process.exit(1);
 }
 // What is not the whole suite in Chromium has a folder of its own.
@@ -72,6 +75,10 @@ try {
     report.groups.push(result);
     console.log(`\n${name}  (${((performance.now() - start) / 1000).toFixed(0)} s)`);
     for (const line of groupLines(result)) console.log(line);
+  }
+  if (accuracy) {
+    report.accuracy = await engine.accuracy({ peers: !given['no-peers'] });
+    console.log(`\naccuracy, over ${report.accuracy.points} inputs\n${markdownTable(table(report.accuracy, notable))}`);
   }
 } finally {
   await engine.close();

@@ -35,7 +35,16 @@ function smooth(f, n, seed, scale) {
 const others = {
   'make tensors': ['tensor', 'zeros', 'random'],
   'make modules, which have their own': ['ffn', 'block', 'stack', 'optimizer'],
-  'compute no function of a tensor': ['scope', 'stats', 'limits', 'selfTest', 'theory', 'schedule', 'clipGradNorm', 'dispose'],
+  'compute no function of a tensor': [
+    'scope',
+    'stats',
+    'limits',
+    'selfTest',
+    'theory',
+    'schedule',
+    'clipGradNorm',
+    'dispose',
+  ],
   'its own backward': ['dropout'],
   'gives its gradient': ['loss'],
 };
