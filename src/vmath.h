@@ -219,8 +219,9 @@ AN_INLINE vf vm_tanh_large(vf x) {
   return vf_sub(vm_one(), vf_div(vf_set(4.0f), denominator));
 }
 
+AN_INLINE vf vm_minus_zero(void) { return vi_float_bits(vi_set(INT32_MIN)); }
 /* -|x| */
-AN_INLINE vf vm_minus_abs(vf x) { return vi_float_bits(vi_or(vf_bits(x), vi_set(INT32_MIN))); }
+AN_INLINE vf vm_minus_abs(vf x) { return vi_float_bits(vi_or(vf_bits(x), vf_bits(vm_minus_zero()))); }
 
 /* A parameter as the factor of x: the nearest float, but towards 0 where it is above 1 in magnitude, lest a product be
  * infinite whose true value is not. */

@@ -21,7 +21,7 @@ AN_INLINE vf act_gelu_erf(vf x, double p0, double p1) {
   const vm_reduced e = vm_reduce_sum(vf_mul(vf_mul(upper, upper), half), vf_mul(rest, half), vm_down());
   const vf u = vf_div(b, vf_sub(b, vf_set(3.25f)));
   const vf h = vf_mul(gelu_erf_ratio(u), u), g = vm_scale_down(h, vm_expm1_reduced(e.r), vm_pow2_down(e));
-  return vf_sub(vf_max(x, vf_set(-0.0f)), g);
+  return vf_sub(vf_max(x, vm_minus_zero()), g);
 }
 /* gelu_erf'(x) = Phi(x) + x phi(x): w = Q(a) - a phi(a) for x < 0, 1 - w above. Q(a) = e^(-a^2/2) (h/u) / (a + 3.25),
  * and 1 / (a + 3.25) = (1 - u) / 3.25. */
