@@ -27,7 +27,7 @@ if (!Number.isInteger(stride) || stride < 1) throw new Error(`--stride: expected
 
 const cc = process.env.CC ?? 'gcc';
 const common = ['-std=gnu11', '-O3', '-ffp-contract=off', '-Wall', '-Wextra', '-Wshadow', '-Wstrict-prototypes'];
-const sources = ['tests/c/exhaustive.c', 'src/activation.c'].map((file) => join(root, file));
+const sources = ['tests/c/exhaustive.c', 'src/activation.c', 'src/text.c'].map((file) => join(root, file));
 // Inline fmaf and roundps: only the arithmetic that is written down, but at the speed of the machine.
 const machine = process.arch === 'x64' ? ['-mavx2', '-mfma'] : [];
 mkdirSync(dir, { recursive: true });
