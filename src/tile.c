@@ -74,6 +74,7 @@ double an_limit_multiply_add(size_t steps) {
   static volatile const float given = 0.5f; /* of a constant that it knows V8 makes a new copy at every use */
   const vf half = vf_set(given);
   for (int i = 0; i < CHAINS; i++) sum[i] = total;
+#pragma GCC unroll 1
   for (size_t k = 0; k < steps; k++)
     for (int i = 0; i < CHAINS; i++) sum[i] = vf_madd(sum[i], half, half); /* goes to 1: never subnormal, never large */
   for (int i = 0; i < CHAINS; i++) total = vf_add(total, sum[i]);
@@ -87,6 +88,7 @@ double an_limit_read(const float *x, size_t n) {
   const size_t part = n / (STREAMS * AN_LANES) * AN_LANES;
   vf sum[STREAMS], total = vf_set(0);
   for (int i = 0; i < STREAMS; i++) sum[i] = total;
+#pragma GCC unroll 1
   for (size_t k = 0; k < part; k += AN_LANES)
     for (size_t i = 0; i < STREAMS; i++) sum[i] = vf_add(sum[i], vf_load(x + i * part + k));
   for (int i = 0; i < STREAMS; i++) total = vf_add(total, sum[i]);
