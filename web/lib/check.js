@@ -33,13 +33,13 @@ export function options(what, value, known, noun = 'option', prefix = '') {
   /** @type {Record<string, any>} */
   const result = Object.create(null);
   if (!isPlain(value)) throw invalid(what, value, 'an object');
-  const [names, table] = isNames(known) ? [known, null] : [Object.keys(known), known];
+  const names = isNames(known) ? known : Object.keys(known);
   for (const key of Object.keys(value)) {
     const option = value[key];
     if (option === undefined) continue;
     name(what, key, names, 'UNKNOWN_OPTION', noun);
     if (option === null) continue;
-    const check = table?.[key];
+    const check = isNames(known) ? null : known[key];
     if (isNames(check)) result[key] = name(prefix + key, option, check);
     else result[key] = check ? check(prefix + key, option) : option;
   }

@@ -61,8 +61,7 @@ export class Engine {
   compute(name, ...args) {
     const numbers = [];
     for (const arg of args) {
-      if (typeof arg === 'object') numbers.push(arg ? arg.address : 0);
-      else if (arg !== undefined) numbers.push(Number(arg));
+      if (arg !== undefined) numbers.push(typeof arg === 'object' ? (arg?.address ?? 0) : Number(arg));
     }
     return this.succeeded(name, this.memory.call(name, ...numbers));
   }

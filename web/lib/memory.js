@@ -50,10 +50,6 @@ export class Memory {
     return this.#instance;
   }
 
-  get #buffer() {
-    return this.#alive().memory.buffer;
-  }
-
   /** @param {unknown} [cause] */
   #trap(cause) {
     const text = `this instance is unusable since ${this.#trapped} trapped; load() gives another`;
@@ -117,7 +113,7 @@ export class Memory {
    * @returns {Float32Array} a view
    */
   floats(pointer, length) {
-    return new Float32Array(this.#buffer, pointer, length);
+    return new Float32Array(this.#alive().memory.buffer, pointer, length);
   }
 
   /**
@@ -126,7 +122,7 @@ export class Memory {
    * @returns {Float64Array} a view
    */
   doubles(pointer, length) {
-    return new Float64Array(this.#buffer, pointer, length);
+    return new Float64Array(this.#alive().memory.buffer, pointer, length);
   }
 
   /**
@@ -135,7 +131,7 @@ export class Memory {
    * @returns {Uint32Array} a view
    */
   words(pointer, length) {
-    return new Uint32Array(this.#buffer, pointer, length);
+    return new Uint32Array(this.#alive().memory.buffer, pointer, length);
   }
 
   /**
@@ -147,7 +143,7 @@ export class Memory {
   text(name, ...args) {
     const pointer = this.call(name, ...args) >>> 0;
     if (pointer === 0) return null;
-    const bytes = new Uint8Array(this.#buffer, pointer);
+    const bytes = new Uint8Array(this.#alive().memory.buffer, pointer);
     return decoder.decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 
@@ -156,7 +152,7 @@ export class Memory {
    * @param {Float32Array} array
    */
   owns(array) {
-    return array.buffer === this.#buffer;
+    return array.buffer === this.#alive().memory.buffer;
   }
 
   /** Gives the memory back to the engine, as soon as nobody holds a view. */

@@ -77,7 +77,7 @@ export class Module {
   #gradients = 0;
   #workspace;
   /** What the workspace was last asked for; it never shrinks. */
-  #worked = { kind: 0, batch: 0, length: 0 };
+  #worked = '';
   #saved;
   /** Made when they are asked for first, or at once where weights are given. @type {Map<Parameter, Tensor> | null} */
   #tensors = null;
@@ -493,10 +493,10 @@ export class Module {
    * @param {Run} run
    */
   #work(kind, { batch, length }) {
-    const last = this.#worked;
-    if (batch * length === 0 || (kind === last.kind && batch === last.batch && length === last.length)) return;
+    const wanted = `${kind} ${batch} ${length}`;
+    if (batch * length === 0 || wanted === this.#worked) return;
     this.#workspace.reserve(this.#size('an_module_workspace_bytes', kind, batch, length));
-    this.#worked = { kind, batch, length };
+    this.#worked = wanted;
   }
 
   /**
@@ -671,7 +671,7 @@ export class Module {
   }
 
   #free() {
-    for (const tensors of [this.#tensors, this.#gradientTensors]) for (const t of tensors?.values() ?? []) release(t);
+    for (const tensors of [this.#tensors, this.#gradientTensors]) tensors?.forEach(release);
     const kept = [this.#workspace.address, this.#saved.address];
     for (const address of [...kept, this.#fields, this.#packed, this.#packedBackward, this.#values, this.#gradients]) {
       this.#engine.memory.free(address);
@@ -810,7 +810,7 @@ function named(tensors, learned) {
 
 /** @param {string} name as C has it */
 function camelCase(name) {
-  return name.replace('nonfinite', 'non_finite').replace(/_./g, (part) => part[1].toUpperCase());
+  return name.replace('nonf', 'nonF').replace(/_./g, (part) => part[1].toUpperCase());
 }
 
 /**

@@ -80,7 +80,7 @@ function forward(engine, name, operands, options, fused) {
     const sum = one ? frame.output(shape) : undefined;
     const y = frame.output(shape);
     // Where there is nothing there are no statistics, and the kernel leaves them alone.
-    const [mean, rstd] = call.stats ? [frame.filled(stats, NaN), frame.filled(stats, NaN)] : [null, null];
+    const [mean, rstd] = [0, 0].map(() => (call.stats ? frame.filled(stats, NaN) : null));
     const results = [sum, y, mean, rstd, ...outputs];
     const streams = [there(input), one ? there(residual) : undefined];
     engine.compute(`an_${kernel}_fwd`, ...results, ...streams, weight, bias, ...inputs, ...numbers);

@@ -134,11 +134,14 @@ export class Optimizer {
     const step = this.#steps + 1;
     const rates = new Map(this.#settings.map((settings) => [settings, rateOf(settings, step)]));
     this.#alive(); // still: a rate may have disposed it
-    const scale = this.#clip === Infinity ? 1 : scaleOf(normOf(this.#engine, this.#entries), this.#clip);
+    const scale =
+      this.#clip === Infinity ? 1 : scaleOf(normOf(this.#engine, gradientsOf(this.#engine, this.#entries)), this.#clip);
     const kernel = this.#kind === 'sgd' ? 'an_sgd_step' : 'an_adam_step';
     /** @param {number[]} numbers */
     const run = (numbers) => this.#engine.succeeded(kernel, this.#engine.memory.call(kernel, ...numbers));
-    const calls = this.#entries.map((entry) => this.#call(entry, scale, rates.get(entry.settings) ?? 0, step));
+    const calls = this.#entries.map((entry) =>
+      this.#call(entry, scale, /** @type {number} */ (rates.get(entry.settings)), step),
+    );
     const failing = this.#entries.filter((_, i) => !run(calls[i]));
     if (failing.length > 0) throw this.#diverged(failing, step);
     for (const numbers of calls) {
@@ -162,10 +165,8 @@ export class Optimizer {
     const source = addressOf(gradient, this.#engine, `the gradient of ${name}`);
     const flags =
       (nesterov ? NESTEROV : 0) | (this.#kind === 'adamw' ? DECOUPLED : 0) | (epsilonFirst ? EPSILON_FIRST : 0);
-    const last = [decay, CHECK | flags, step, size];
-    return betas
-      ? [target, m, v, source, scale, rate, ...betas, eps, ...last]
-      : [target, m, source, scale, rate, momentum, dampening, ...last];
+    const own = betas ? [...betas, eps] : [momentum, dampening];
+    return [target, m, ...(betas ? [v] : []), source, scale, rate, ...own, decay, CHECK | flags, step, size];
   }
 
   /**
@@ -178,7 +179,7 @@ export class Optimizer {
     const culprit =
       failing.findLast(({ layer }) => from === null || layer === from) ?? /** @type {Entry} */ (failing.at(-1));
     const { name, layer } = culprit;
-    const finite = Number.isFinite(normOf(this.#engine, [culprit]));
+    const finite = Number.isFinite(normOf(this.#engine, gradientsOf(this.#engine, [culprit])));
     const what = finite ? `'${name}' would become NaN or infinite` : `the gradient of '${name}' is not finite`;
     const where = from === null ? '' : `; the stream is not finite from ${from > 0 ? `layer ${from}` : 'the input'} on`;
     const error = new AddnormError('DIVERGED', `step ${step}: ${what}${where}; nothing has changed`);
@@ -246,25 +247,21 @@ export class Optimizer {
  */
 export function clipGradNorm(engine, source, maxNorm) {
   const max = maxNorm === Infinity ? maxNorm : check.number('maxNorm', maxNorm, 0);
-  const learned = learnedOf(engine, source);
-  const norm = normOf(engine, learned);
+  const gradients = gradientsOf(engine, learnedOf(engine, source));
+  const norm = normOf(engine, gradients);
   const scale = scaleOf(norm, max);
-  if (scale < 1) {
-    for (const { gradient } of learned) {
-      const { data } = gradient;
-      for (let i = 0; i < data.length; i++) data[i] *= scale;
-    }
-  }
+  if (scale < 1) for (const [at, size] of gradients) engine.compute('an_add_bwd', at, null, at, scale, size);
   return norm;
 }
 
-/** @type {(engine: Engine, learned: readonly Learned[]) => number} */
-function normOf(engine, learned) {
-  const parts = learned.map(({ name, gradient, size }) => {
+/** @param {Engine} engine @param {readonly Learned[]} learned */
+const gradientsOf = (engine, learned) =>
+  learned.map(({ name, gradient, size }) => {
     return /** @type {const} */ ([addressOf(gradient, engine, `the gradient of ${name}`), size]);
   });
-  return Math.sqrt(sumSquares(engine, parts));
-}
+
+/** @param {Engine} engine @param {ReturnType<typeof gradientsOf>} gradients */
+const normOf = (engine, gradients) => Math.sqrt(sumSquares(engine, gradients));
 
 /**
  * As PyTorch's clip_grad_norm_; 1 where the norm is not finite.

@@ -78,16 +78,11 @@ export function selfTest(an) {
 
 /** @param {Addnorm} an */
 function runBlock(an) {
-  const config = /** @type {const} */ ({
-    d_model: 5,
-    d_ff: 7,
-    activation: 'silu',
-    gated: true,
-    bias: false,
-    norm: 'rms_norm',
-  });
-  const [gate, up, down] = [numbers(35, 1), numbers(35, 2), numbers(35, 4)];
-  const block = an.block(config, { weights: { gate, up, down, norm_weight: numbers(5, 6) } });
+  const weights = { gate: numbers(35, 1), up: numbers(35, 2), down: numbers(35, 4), norm_weight: numbers(5, 6) };
+  const block = an.block(
+    { d_model: 5, d_ff: 7, activation: 'silu', gated: true, bias: false, norm: 'rms_norm' },
+    { weights },
+  );
   try {
     return block.forward(x);
   } finally {
