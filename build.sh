@@ -150,7 +150,7 @@ compile_flags=(
 link_flags=(
   -sSTANDALONE_WASM --no-entry
   -sALLOW_MEMORY_GROWTH -sIMPORTED_MEMORY -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=256KB
-  -sMALLOC=emmalloc      # the binding refuses the block beyond the memory that it may hand out near 4 GiB
+  -sMALLOC=none          # src/heap.c
   -sEXPORTED_FUNCTIONS=_malloc,_free
   -sBINARYEN_EXTRA_PASSES=-Oz # once more: 0.2 KB
 )
