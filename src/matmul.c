@@ -186,15 +186,25 @@ size_t matmul_packed_size(size_t in, size_t out) {
   return size_times(size_plus(out, MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL, in);
 }
 
+/* Rows of w at a time: no more than a processor knows pages of. */
+enum { PACK_ROWS = 64 };
+
 void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out) {
-  for (size_t n = 0; n < out; n += MATMUL_PANEL, packed += in * MATMUL_PANEL) {
-    const size_t columns = at_most(out - n, MATMUL_PANEL);
-    if (columns < MATMUL_PANEL) memset(packed, 0, in * MATMUL_PANEL * sizeof(float));
-    if (column_stride > 1) { /* then a column is contiguous */
-      transpose(packed, MATMUL_PANEL, w + n * column_stride, column_stride, columns, in);
-    } else {
-      for (size_t k = 0; k < in; k++)
-        for (size_t j = 0; j < columns; j++) packed[k * MATMUL_PANEL + j] = w[k * row_stride + n + j];
+  const size_t step = column_stride > 1 ? in : PACK_ROWS;
+  for (size_t k0 = 0, rows; k0 < in; k0 += rows) {
+    rows = at_most(in - k0, step);
+    float *to = packed + k0 * MATMUL_PANEL;
+    for (size_t n = 0; n < out; n += MATMUL_PANEL, to += in * MATMUL_PANEL) {
+      const size_t columns = at_most(out - n, MATMUL_PANEL);
+      if (columns < MATMUL_PANEL) memset(to, 0, rows * MATMUL_PANEL * sizeof(float));
+      if (column_stride > 1) { /* then a column is contiguous */
+        transpose(to, MATMUL_PANEL, w + n * column_stride, column_stride, columns, in);
+        continue;
+      }
+      const float *from = w + k0 * row_stride + n;
+      for (size_t k = 0; k < rows; k++, from += row_stride)
+        for (size_t j = 0; j < columns; j += AN_LANES)
+          vf_store_some(to + k * MATMUL_PANEL + j, columns - j, vf_load_some(from + j, columns - j, 0.0f));
     }
   }
 }

@@ -303,13 +303,13 @@ AN_INLINE void vf_transpose(vf v[1]) { (void)v; }
 #endif
 
 /* n < AN_LANES floats, the other lanes set to `fill`: what a tail runs the vector body on. */
-AN_INLINE vf vf_load_tail(const float *p, size_t n, float fill) {
+static AN_ONE_COPY __attribute__((unused)) vf vf_load_tail(const float *p, size_t n, float fill) {
   float t[AN_LANES];
   for (size_t i = 0; i < AN_LANES; i++) t[i] = fill;
   memcpy(t, p, n * sizeof(float));
   return vf_load(t);
 }
-AN_INLINE void vf_store_tail(float *p, size_t n, vf a) {
+static AN_ONE_COPY __attribute__((unused)) void vf_store_tail(float *p, size_t n, vf a) {
   float t[AN_LANES];
   vf_store(t, a);
   memcpy(p, t, n * sizeof(float));
