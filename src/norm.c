@@ -58,19 +58,6 @@ const char *an_norm_source(size_t norm) { return text(norm, SOURCE); }
 
 /* ---- Loops ---- */
 
-/* Ends of loops, which are many here and seldom run, out of line. */
-static AN_ONE_COPY vf load_tail(const float *p, size_t n, float fill) { return vf_load_tail(p, n, fill); }
-static AN_ONE_COPY void store_tail(float *p, size_t n, vf a) { vf_store_tail(p, n, a); }
-AN_INLINE vf load_some(const float *p, size_t n, float fill) {
-  return n < AN_LANES ? load_tail(p, n, fill) : vf_load(p);
-}
-AN_INLINE void store_some(float *p, size_t n, vf a) {
-  if (n < AN_LANES)
-    store_tail(p, n, a);
-  else
-    vf_store(p, a);
-}
-
 /* One weight for each element, or AN_LANES copies of one for all; so may bias be. */
 typedef struct weights {
   const float *w;
@@ -83,7 +70,7 @@ AN_INLINE weights weights_of(const float *w, double offset) {
   return w ? (weights){w, SIZE_MAX, (float)offset} : (weights){ones, 0, 0};
 }
 AN_INLINE float weight_at(weights w, size_t i) { return w.w[i & w.places] + w.offset; }
-AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return load_some(w.w + (i & w.places), n, 0.0f); }
+AN_INLINE vf weight_lanes(weights w, size_t i, size_t n) { return vf_load_some(w.w + (i & w.places), n, 0.0f); }
 
 /* What becomes of a normalised element: n (weight + offset) + bias. What is common has a loop of its own; OFFSET: and
  * whatever is not common; CHANNEL: one weight and bias for all; UNSHIFTED, beside WEIGHT: the mean is 0. */
@@ -189,8 +176,8 @@ AN_INLINE int near_moments(moments *m, float near, double sum, double squares, d
 
 /* The vector at place i, of which n elements are there, as it is or as the sum that it stands for. */
 AN_INLINE vf first_vector(const elements *e, size_t i, size_t n) {
-  const vf x = load_some(e->x + i, n, 0.0f);
-  return e->residual ? vf_add(vf_mul(vf_set(e->alpha), x), load_some(e->residual + i, n, 0.0f)) : x;
+  const vf x = vf_load_some(e->x + i, n, 0.0f);
+  return e->residual ? vf_add(vf_mul(vf_set(e->alpha), x), vf_load_some(e->residual + i, n, 0.0f)) : x;
 }
 /* And the sum is written. */
 AN_INLINE vf next_vector(const elements *e, size_t i, int adds) {
@@ -236,8 +223,8 @@ static AN_ONE_COPY void add_sums(double *sums, const elements *given, size_t at,
       size_t i = 0;
       for (; i + AN_LANES <= n; i += AN_LANES)
         t[0] = add_terms(t[0], next_vector(&e, i, e.residual != NULL), p, centred);
-      if (i < n && e.residual) store_tail(e.sum + i, n - i, first_vector(&e, i, n - i));
-      if (i < n) t[1] = add_terms(t[1], load_tail((e.residual ? e.sum : e.x) + i, n - i, near), p, centred);
+      if (i < n && e.residual) vf_store_tail(e.sum + i, n - i, first_vector(&e, i, n - i));
+      if (i < n) t[1] = add_terms(t[1], vf_load_tail((e.residual ? e.sum : e.x) + i, n - i, near), p, centred);
     } else if (centred && e.residual) {
       add_chains(t, &e, count, p, 1, 1);
     } else if (centred) {
@@ -405,7 +392,7 @@ static void map_affine(float *y, const float *x, size_t n, const normaliser *s, 
   const size_t tail = n % AN_LANES;
   float last[3][AN_LANES];
   if (n < AN_LANES) {
-    vf_store(last[0], load_tail(x, n, 0.0f));
+    vf_store(last[0], vf_load_tail(x, n, 0.0f));
     vf_store(last[1], weight_lanes(a->weight, 0, n));
     vf_store(last[2], weight_lanes(a->bias, 0, n));
     const affine own = {{last[1], 0, a->weight.offset}, {last[2], 0, 0}, a->form};
@@ -509,7 +496,7 @@ static size_t count_of(const float *mask, size_t n) {
 /* centred_moments of `width` <= STRIP columns of x (rows, stride), of whose rows `count` > 0 count. */
 AN_INLINE void add_column(float *sum, float *squares, const float *x, const float *near, size_t lanes) {
   vf s = vf_load(sum), q = vf_load(squares);
-  add_near(&s, &q, load_some(x, lanes, 0.0f), vf_load(near));
+  add_near(&s, &q, vf_load_some(x, lanes, 0.0f), vf_load(near));
   vf_store(sum, s);
   vf_store(squares, q);
 }
@@ -549,7 +536,7 @@ static AN_ONE_COPY void column_moments(normaliser *s, const float *x, const floa
 AN_INLINE void write_column(float *y, const float *x, const float *k, size_t lanes) {
   const vf p[] = {vf_load(k), vf_load(k + STRIP), vf_load(k + 2 * STRIP), vf_load(k + 3 * STRIP),
                   vf_load(k + 4 * STRIP)};
-  store_some(y, lanes, vf_madd(op_near(load_some(x, lanes, 0.0f), p), p[3], p[4]));
+  vf_store_some(y, lanes, vf_madd(op_near(vf_load_some(x, lanes, 0.0f), p), p[3], p[4]));
 }
 static AN_ONE_COPY void write_columns(float *y, const float *x, size_t rows, size_t stride, size_t width,
                                       const normaliser *s, const affine *a) {
@@ -727,8 +714,8 @@ typedef struct gradient_input {
   vf x, dy, w;
 } gradient_input;
 AN_INLINE gradient_input load_gradient(const float *x, const float *dy, weights w, size_t i, size_t left, vf near) {
-  return (gradient_input){left < AN_LANES ? load_tail(x + i, left, vf_first(near)) : vf_load(x + i),
-                          load_some(dy + i, left, 0.0f), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
+  return (gradient_input){left < AN_LANES ? vf_load_tail(x + i, left, vf_first(near)) : vf_load(x + i),
+                          vf_load_some(dy + i, left, 0.0f), vf_add(weight_lanes(w, i, left), vf_set(w.offset))};
 }
 
 /* Two chains of CHAIN vectors side by side, as `reduce` has four. */
@@ -767,7 +754,7 @@ static void near_gradient(float *dx, const float *x, const float *dy, size_t n, 
   }
   if (i < n) {
     const gradient_input a = load_gradient(x, dy, w, i, n - i, p[0]);
-    store_tail(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
+    vf_store_tail(dx + i, n - i, gradient_vector(a.x, a.dy, a.w, p));
   }
 }
 
@@ -827,7 +814,7 @@ static double dyt_gradient(float *dx, const float *x, const float *dy, size_t n,
     const vf t = vf_mul(in.dy, slope_dyt(in.x, a)), bounded = vf_min(vf_max(in.x, vf_neg(largest)), largest);
     low = vd_add(low, vd_mul(vd_mul(vd_low(t), vd_low(in.w)), vd_low(bounded)));
     high = vd_add(high, vd_mul(vd_mul(vd_high(t), vd_high(in.w)), vd_high(bounded)));
-    store_some(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
+    vf_store_some(dx + i, n - i, vf_mul(vf_mul(t, a), in.w));
   }
   return vd_sum(vd_add(low, high));
 }
@@ -853,7 +840,7 @@ static void write_gradient(float *dx, const float *added, double *dalpha, const 
 }
 
 AN_INLINE void add_product(float *sum, const float *dy, const float *n, size_t lanes) {
-  vf_store(sum, vf_madd(load_some(dy, lanes, 0.0f), load_some(n, lanes, 0.0f), vf_load(sum)));
+  vf_store(sum, vf_madd(vf_load_some(dy, lanes, 0.0f), vf_load_some(n, lanes, 0.0f), vf_load(sum)));
 }
 /* dweight (d) += the columns of dy n, x and dy being (rows, d; row stride ld) and s[r * step] what normalises row r. */
 static void weight_gradient(float *dweight, const float *x, const float *dy, size_t ld, size_t rows, size_t d,
@@ -954,7 +941,7 @@ AN_INLINE void add_column_gradient(float *terms, const float *x, const float *dy
   enum { W = GRADIENT_STRIP };
   const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W)};
   gradient_terms sum = {vf_load(terms + G * W), vf_load(terms + GN * W), vf_load(terms + SIZE * W)};
-  add_gradient_terms(&sum, load_some(x, lanes, 0.0f), load_some(dy, lanes, 0.0f), vf_set(1.0f), p);
+  add_gradient_terms(&sum, vf_load_some(x, lanes, 0.0f), vf_load_some(dy, lanes, 0.0f), vf_set(1.0f), p);
   vf_store(terms + G * W, sum.g), vf_store(terms + GN * W, sum.gn), vf_store(terms + SIZE * W, sum.size);
 }
 static void column_sums(double (*sum)[GRADIENT_STRIP], const strip *p, const float *dy, const float *k) {
@@ -979,7 +966,7 @@ AN_INLINE void write_column_gradient(float *dx, const float *x, const float *dy,
   enum { W = GRADIENT_STRIP };
   const vf p[] = {vf_load(k), vf_load(k + W), vf_load(k + 2 * W), vf_load(k + 3 * W), vf_load(k + 4 * W)};
   const vf w = vf_load(k + 5 * W);
-  store_some(dx, lanes, gradient_vector(load_some(x, lanes, 0.0f), load_some(dy, lanes, 0.0f), w, p));
+  vf_store_some(dx, lanes, gradient_vector(vf_load_some(x, lanes, 0.0f), vf_load_some(dy, lanes, 0.0f), w, p));
 }
 /* A strip of columns, inner being 1; dy and dx point at its first element. */
 static AN_ONE_COPY void columns_gradient(float *dx, float *dweight, float *dbias, const strip *p, const float *dy,
