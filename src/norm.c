@@ -474,9 +474,9 @@ void norm_apply_add(float *sum, float *y, float *mean, float *rstd, const float 
 /* ---- Norms over channels ---- */
 
 /* Channels that are treated together where they are neighbours in memory; a row's chunk of them is read in one go, and
- * the wider it is the fewer pages each pass touches. The module's stack is 64 KB: half as many where gradients need
- * more numbers of each, and what needs most has frames of its own. A chain is shorter than in a row, where sixteen of
- * them share the rounding. */
+ * the wider it is the fewer pages each pass touches. The module's stack is 256 KB, most of it for the product: half as
+ * many where gradients need more numbers of each, and what needs most has frames of its own. A chain is shorter than in
+ * a row, where sixteen of them share the rounding. */
 enum { STRIP = 512, GRADIENT_STRIP = 256, COLUMN_CHAIN = 8 };
 
 /* A strip's constants: those of p[i] of the ops stand at k + i * width. */
