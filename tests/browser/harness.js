@@ -1,7 +1,7 @@
 // What the browser tests have in common: Chromium, a static server under a path of its own, and a page that notes every
 // console error and every request to another host.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
@@ -96,3 +96,34 @@ export async function openPage(browser, origin, options = {}) {
     },
   };
 }
+
+/** The built page: `npm test` and `npm run build` make it. ADDNORM_SITE names another folder. */
+export const siteFolder = process.env.ADDNORM_SITE ?? join(root, 'dist/site');
+/** Where screenshots go. */
+export const shots = join(root, 'dist/screenshots');
+
+/** Chromium and the built page under a path of its own. `open(hash, options)` is openPage() with the page in it. */
+export async function openLab() {
+  assert.ok(existsSync(join(siteFolder, 'index.html')), `${siteFolder} is not there: npm run build makes it`);
+  mkdirSync(shots, { recursive: true });
+  const server = await serve({ '/some/path/': siteFolder });
+  const site = `${server.origin}/some/path/`;
+  const browser = await launch();
+  return {
+    browser,
+    server,
+    site,
+    async open(hash = '', options = {}) {
+      const opened = await openPage(browser, server.origin, options);
+      await opened.page.goto(`${site}${hash && `#${hash}`}`);
+      return opened;
+    },
+    async close() {
+      await browser.close();
+      await server.close();
+    },
+  };
+}
+
+/** Waits until nothing is computed any more. */
+export const settled = (page) => page.waitForSelector('#panel[aria-busy="false"]');

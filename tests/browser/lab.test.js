@@ -2,36 +2,20 @@
 // control, files, errors, languages, themes, widths. Each page fails on a console error and on a request to another host.
 // Screenshots go to dist/screenshots; with ADDNORM_SCREENSHOT=1 the README's is made anew.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { seededNormal } from '../../web/demo/numbers.js';
-import { launch, openPage, root, serve, skip } from './harness.js';
+import { openLab, openPage, root, shots, siteFolder, skip } from './harness.js';
 
-const shots = join(root, 'dist/screenshots');
-let server;
-let browser;
-let site;
-
+let lab;
 before(async () => {
-  if (skip) return;
-  const { build } = await import('vite');
-  await build({ configFile: join(root, 'web/vite.config.js'), logLevel: 'warn' });
-  server = await serve({ '/some/path/': join(root, 'dist/site') });
-  site = `${server.origin}/some/path/`;
-  browser = await launch();
-  mkdirSync(shots, { recursive: true });
+  if (!skip) lab = await openLab();
 });
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+after(() => lab?.close());
 
-async function lab(hash = '', options = {}) {
-  const opened = await openPage(browser, server.origin, options);
-  await opened.page.goto(`${site}${hash && `#${hash}`}`);
-  return opened;
-}
+/** Most of what is tested here is in the Forward panel. */
+const open = (hash = '', options = {}) => lab.open(hash.includes('panel=') ? hash : `panel=forward&${hash}`, options);
 
 const PANEL = '#panel';
 /** Waits until nothing is computed and every row of the statistics is there. */
@@ -79,7 +63,7 @@ function compare(cells, { mean, std, min, max }, what) {
 const small = { d_model: 128, d_ff: 512, init: 'xavier_normal' };
 
 test('a first visit compares two configurations, with the figures that Node gives', { skip }, async () => {
-  const { page, finish } = await lab();
+  const { page, finish } = await open();
   await settled(page);
   const rows = await rowsOf(page);
   assert.equal(rows.length, 2);
@@ -100,7 +84,7 @@ test('a first visit compares two configurations, with the figures that Node give
 });
 
 test('a preset is added, a field edited, all of it undone and redone', { skip }, async () => {
-  const { page, finish } = await lab('rows=16');
+  const { page, finish } = await open('rows=16');
   await settled(page);
   await page.click('text=Add a configuration');
   await page.screenshot({ path: join(shots, 'add.png') });
@@ -145,7 +129,7 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
 });
 
 test('rename, duplicate and remove by the menu, with the keyboard', { skip }, async () => {
-  const { page, finish } = await lab('rows=4');
+  const { page, finish } = await open('rows=4');
   await settled(page);
   await page.focus('.config-card >> nth=0 >> .dots');
   await page.keyboard.press('Enter');
@@ -169,8 +153,8 @@ test('rename, duplicate and remove by the menu, with the keyboard', { skip }, as
 
 test('the link restores the state', { skip }, async () => {
   const hash =
-    'c=One,preset:t5_base,eps:0.001&c=Two,d_model:96,norm:dyt,residual:off&rows=12&seed=99&signal=branch&log=on&lang=en&theme=dark';
-  const { page, finish } = await lab(hash);
+    'v=2&panel=forward&c=One,preset:t5_base,eps:0.001&c=Two,d_model:96,norm:dyt,residual:off&rows=12&seed=99&signal=branch&log=on&lang=en&theme=dark';
+  const { page, finish } = await open(hash);
   await settled(page);
   assert.equal(new URL(page.url()).hash.slice(1).split('&').sort().join('&'), hash.split('&').sort().join('&'));
   assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
@@ -188,7 +172,7 @@ test('the link restores the state', { skip }, async () => {
 });
 
 test('language and theme', { skip }, async () => {
-  const { page, finish } = await lab('rows=16');
+  const { page, finish } = await open('rows=16');
   await settled(page);
   await page.click('text=中文');
   assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
@@ -205,7 +189,7 @@ test('language and theme', { skip }, async () => {
 });
 
 test('the browser’s language and colour scheme are taken up', { skip }, async () => {
-  const { page, finish } = await lab('', { locale: 'zh-CN', colorScheme: 'dark' });
+  const { page, finish } = await open('', { locale: 'zh-CN', colorScheme: 'dark' });
   await settled(page);
   assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
   assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
@@ -213,7 +197,7 @@ test('the browser’s language and colour scheme are taken up', { skip }, async 
 });
 
 test('scales that differ widely: the spike is named, and ÷ σ shows its shape', { skip }, async () => {
-  const { page, finish } = await lab('rows=32&signal=branch&c=A,preset:pre_norm&c=B,preset:layer_scale');
+  const { page, finish } = await open('rows=32&signal=branch&c=A,preset:pre_norm&c=B,preset:layer_scale');
   await settled(page);
   const note = () => page.textContent('.chart >> nth=0 >> .note');
   assert.match(await note(), /B too narrow/);
@@ -240,7 +224,7 @@ const choose = (page, name, buffer) =>
   page.setInputFiles('input[type=file]', { name, mimeType: 'application/octet-stream', buffer });
 
 test('a file of numbers is the input; one that is not says why and changes nothing', { skip }, async () => {
-  const { page, finish } = await lab();
+  const { page, finish } = await open();
   await settled(page);
   const data = Float32Array.from({ length: 5 * 128 }, (_, i) => Math.fround(3 * Math.sin(i)));
   await choose(page, 'good.npy', npy([5, 128], data));
@@ -275,7 +259,7 @@ test('a file of numbers is the input; one that is not says why and changes nothi
 });
 
 test('a dropped file is taken; NaN in it is counted and named', { skip }, async () => {
-  const { page, finish } = await lab();
+  const { page, finish } = await open();
   await settled(page);
   const rows = [Array(128).fill(1), Array.from({ length: 128 }, (_, i) => i)];
   rows[0][3] = null;
@@ -297,13 +281,13 @@ test('a dropped file is taken; NaN in it is counted and named', { skip }, async 
 // ---- Trained weights, errors, cancel
 
 test('the trained blocks run', { skip }, async () => {
-  const { page, finish } = await lab('rows=40&c=Seeded,preset:pre_norm');
+  const { page, finish } = await open('rows=40&c=Seeded,preset:pre_norm');
   await settled(page);
   for (const block of [0, 1]) {
     await page.selectOption('#weights', `ppocr_${block}`);
     await page.waitForSelector(`.config-card >> text=PP-OCRv4 block ${block + 1}`);
     await settled(page);
-    const file = (extension) => readFileSync(join(root, `dist/site/models/ppocrv4_rec_block${block}.${extension}`));
+    const file = (extension) => readFileSync(join(siteFolder, `models/ppocrv4_rec_block${block}.${extension}`));
     const bytes = file('bin');
     const numbers = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
     const weights = Object.fromEntries(
@@ -322,7 +306,7 @@ test('the trained blocks run', { skip }, async () => {
 });
 
 test('an error stands at its configuration and its control, the others run', { skip }, async () => {
-  const { page, finish } = await lab(
+  const { page, finish } = await open(
     'rows=8&c=Good,preset:pre_norm&c=Groups,preset:pre_norm,norm:group_norm,groups:5&c=Huge,d_model:65536,d_ff:65536',
   );
   await settled(page);
@@ -341,7 +325,7 @@ test('an error stands at its configuration and its control, the others run', { s
 });
 
 test('a long run shows how far it is, and can be cancelled and run again', { skip }, async () => {
-  const { page, finish } = await lab(
+  const { page, finish } = await open(
     'panel=speed&rows=2000&c=A,preset:bert_base&c=B,preset:bert_base&c=C,preset:bert_base&c=D,preset:bert_base',
   );
   await page.waitForSelector('.run-note button');
@@ -359,7 +343,7 @@ test('a long run shows how far it is, and can be cancelled and run again', { ski
 });
 
 test('speed: every variant is measured, with its spread and the cost', { skip }, async () => {
-  const { page, finish } = await lab('panel=speed&rows=32');
+  const { page, finish } = await open('panel=speed&rows=32');
   await settled(page);
   assert.equal((await page.$$('.bars .bar')).length, 6);
   const rows = await rowsOf(page);
@@ -393,7 +377,7 @@ function isShare(shown, part, whole, what) {
 
 test('the roofline: every share is of the limit shown, every configuration is in the table', { skip }, async () => {
   const hash = 'c=A,preset:post_norm&c=Bee,preset:pre_norm&c=C,preset:smollm2_135m&panel=speed&rows=4&variant=simd';
-  const { page, finish } = await lab(hash);
+  const { page, finish } = await open(hash);
   await settled(page);
   await page.focus('.chart .plot');
   await page.keyboard.press('ArrowRight');
@@ -448,7 +432,7 @@ test('the roofline: every share is of the limit shown, every configuration is in
   const { hash: link } = new URL(page.url());
   await finish();
 
-  const again = await lab(link.slice(1));
+  const again = await open(link.slice(1));
   await settled(again.page);
   assert.ok(await again.page.isChecked('input[name=variant][value=simd]'));
   assert.equal(await again.page.getAttribute('#tab-speed', 'aria-selected'), 'true');
@@ -458,7 +442,7 @@ test('the roofline: every share is of the limit shown, every configuration is in
 });
 
 test('timing waits while the page is hidden, and goes on', { skip }, async () => {
-  const { page, finish } = await openPage(browser, server.origin);
+  const { page, finish } = await openPage(lab.browser, lab.server.origin);
   await page.addInitScript(() => {
     Object.defineProperty(Document.prototype, 'hidden', { get: () => window.away === true });
   });
@@ -467,7 +451,7 @@ test('timing waits while the page is hidden, and goes on', { skip }, async () =>
       window.away = value;
       document.dispatchEvent(new Event('visibilitychange'));
     }, away);
-  await page.goto(`${site}#rows=4&panel=speed`);
+  await page.goto(`${lab.site}#rows=4&panel=speed`);
   await page.waitForSelector('.bar');
   await go(true);
   await page.waitForTimeout(500); // what was on its way has arrived
@@ -483,14 +467,14 @@ test('timing waits while the page is hidden, and goes on', { skip }, async () =>
 });
 
 test('a variant that the browser refuses says why, the others run', { skip }, async () => {
-  const { page, finish } = await openPage(browser, server.origin);
+  const { page, finish } = await openPage(lab.browser, lab.server.origin);
   // As Safari has it: relaxed SIMD does not validate.
   const refuse = '{ const can = WebAssembly.validate; WebAssembly.validate = (b) => !b.includes(0x85) && can(b); }';
   await page.context().route(/worker-[^/]*\.js$/, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, body: `${refuse}\n${await response.text()}` });
   });
-  await page.goto(`${site}#panel=speed&rows=4`);
+  await page.goto(`${lab.site}#panel=speed&rows=4`);
   await page.waitForSelector('.bar-row.scalar .bar');
   await page.waitForSelector(`${PANEL}[aria-busy="false"]`);
   assert.match(await page.textContent('.bar-row.relaxed'), /refused here: .*relaxed SIMD/);
@@ -502,7 +486,7 @@ test('a variant that the browser refuses says why, the others run', { skip }, as
 });
 
 test('wiring: the drawing follows, a box leads to its field', { skip }, async () => {
-  const { page, finish } = await lab(
+  const { page, finish } = await open(
     'panel=wiring&rows=8&c=A,preset:post_norm&c=B,preset:smollm2_135m&c=C,preset:deepnorm&c=D,preset:peri,residual:off',
   );
   await page.waitForSelector(`${PANEL}[aria-busy="false"] .wiring`);
@@ -530,11 +514,11 @@ test('wiring: the drawing follows, a box leads to its field', { skip }, async ()
 // ---- Access
 
 test('keyboard: tabs, charts, and a name for every control', { skip }, async () => {
-  const { page, finish } = await lab('rows=16');
+  const { page, finish } = await open('rows=16');
   await settled(page);
   await page.focus('[role=tab][aria-selected=true]');
   await page.keyboard.press('ArrowRight');
-  assert.equal(await page.textContent('[role=tab][aria-selected=true]'), 'Speed');
+  assert.equal(await page.textContent('[role=tab][aria-selected=true]'), 'Activations');
   await page.keyboard.press('Home');
   assert.equal(await page.textContent('[role=tab][aria-selected=true]'), 'Wiring');
   await page.keyboard.press('ArrowRight');
@@ -580,7 +564,7 @@ for (const [width, height, options] of [
     const configs = ['post_norm', 'pre_norm', 'deepnorm', 'smollm2_135m', 'peri', 'dyt']
       .map((preset) => `c=A rather long name ${preset},preset:${preset}`)
       .join('&');
-    const { page, finish } = await lab(`rows=8&${configs}`, { viewport: { width, height }, ...options });
+    const { page, finish } = await open(`rows=8&${configs}`, { viewport: { width, height }, ...options });
     for (const panel of ['wiring', 'forward', 'speed']) {
       await page.click(`#tab-${panel}`);
       if (panel === 'forward') await settled(page);
@@ -605,20 +589,20 @@ for (const [width, height, options] of [
 }
 
 test('the built page allows no other host and no inline script', { skip }, async () => {
-  const html = readFileSync(join(root, 'dist/site/index.html'), 'utf8').replaceAll('&#39;', "'");
+  const html = readFileSync(join(siteFolder, 'index.html'), 'utf8').replaceAll('&#39;', "'");
   assert.match(
     html,
     /http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'/,
   );
   assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)/);
   assert.doesNotMatch(html, /(src|href)="(\/|https?:)/, 'every address is relative');
-  assert.match(readFileSync(join(root, 'dist/site/NOTICE.txt'), 'utf8'), /PaddleOCR[\s\S]*Apache/);
+  assert.match(readFileSync(join(siteFolder, 'NOTICE.txt'), 'utf8'), /PaddleOCR[\s\S]*Apache/);
 });
 
 if (process.env.ADDNORM_SCREENSHOT) {
   test('the README’s screenshot', { skip }, async () => {
     const hash = 'c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm&c=DeepNorm,preset:deepnorm&selected=1';
-    const { page, finish } = await lab(hash, { viewport: { width: 1440, height: 860 } });
+    const { page, finish } = await open(hash, { viewport: { width: 1440, height: 860 } });
     await settled(page);
     const path = join(root, 'docs/screenshot.png');
     writeFileSync(path, await page.screenshot());

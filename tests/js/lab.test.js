@@ -43,23 +43,18 @@ const anyConfig = fc.record(
   },
   { noNullPrototype: true },
 );
+// Of every property what its type takes.
+const anyOf = ({ options, several, min, max, whole }) => {
+  if (several) return fc.subarray(options);
+  if (options) return fc.constantFrom(...options);
+  if (whole) return fc.integer({ min, max });
+  if (max !== undefined) return fc.double({ min, max, noNaN: true }).map((value) => value + 0); // -0 is 0 in a link
+  return fc.boolean();
+};
 const anyState = fc
   .record(
     {
-      panel: fc.constantFrom(...state.PANELS),
-      rows: fc.integer({ min: 1, max: 65536 }),
-      seed: fc.integer({ min: 0, max: 0xffffffff }),
-      inputMean: fc.double({ min: -1e6, max: 1e6, noNaN: true }).map((value) => value + 0),
-      inputStd: fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => value + 0),
-      signal: fc.constantFrom(...state.SIGNALS),
-      logShare: fc.boolean(),
-      sigma: fc.boolean(),
-      variant: fc.constantFrom('auto', 'relaxed', 'simd', 'scalar'),
-      onlyDifferent: fc.boolean(),
-      selected: fc.integer({ min: 0, max: 5 }),
-      language: fc.constantFrom('auto', 'en', 'zh'),
-      theme: fc.constantFrom('auto', 'light', 'dark'),
-      sidebar: fc.boolean(),
+      ...Object.fromEntries(state.PROPS.map(({ name, type }) => [name, anyOf(type)])),
       configs: fc.array(anyConfig, { minLength: 1, maxLength: state.MAX_CONFIGS }),
     },
     { noNullPrototype: true },
@@ -113,9 +108,17 @@ test('any text opens as a state that its link gives again', () => {
 
 test('the first visit has an empty link but for its configurations, and every property is in it', () => {
   const first = state.initialState();
-  assert.equal(state.encodeState(first), 'c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm');
+  assert.equal(state.encodeState(first), 'v=2&c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm');
   assert.deepEqual(state.decodeState(''), first);
   assert.deepEqual(Object.keys(first).sort(), [...state.PROPS.map(({ name }) => name), 'configs'].sort());
+});
+
+test('a link of the first version opens as it did', () => {
+  const old = state.decodeState('c=Own,d_model:64&rows=64&seed=3');
+  assert.equal(old.panel, 'forward');
+  assert.equal(old.rows, 64);
+  assert.equal(state.decodeState('c=Own,d_model:64&panel=speed').panel, 'speed');
+  assert.equal(state.decodeState('v=2&c=Own,d_model:64').panel, 'depth');
 });
 
 test('edits leave the former state as it was', () => {

@@ -1,7 +1,11 @@
 // The screen: top bar, configurations and inspector, the panel, status bar.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { ActivationsPanel } from './panels/activations/panel.jsx';
+import { DepthPanel } from './panels/depth/panel.jsx';
 import { ForwardPanel } from './panels/forward.jsx';
 import { SpeedPanel } from './panels/speed.jsx';
+import { TrainingPanel } from './panels/training/panel.jsx';
+import { WeightsPanel } from './panels/weights/panel.jsx';
 import { WiringPanel } from './panels/wiring.jsx';
 import { AddDialog } from './parts/add-dialog.jsx';
 import { ConfigChips, ConfigList } from './parts/configs.jsx';
@@ -13,7 +17,15 @@ import { announcement, busy, catalog, fatal, openFile, redo, set, state, text, u
 import { PANELS } from './state.js';
 
 const NARROW = '(max-width: 899.98px)';
-const panels = { forward: ForwardPanel, speed: SpeedPanel, wiring: WiringPanel };
+const panels = {
+  wiring: WiringPanel,
+  forward: ForwardPanel,
+  activations: ActivationsPanel,
+  depth: DepthPanel,
+  training: TrainingPanel,
+  speed: SpeedPanel,
+  weights: WeightsPanel,
+};
 
 export function App() {
   const t = text.value;

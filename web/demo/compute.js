@@ -1,4 +1,5 @@
 // Runs configurations and times them. No DOM and no worker: `an` is an instance of the package, so Node's tests run it too.
+import { blockOf } from './fields.js';
 import { agree, medianSpread, seededNormal, summarize } from './numbers.js';
 import { distance, summarizeStages, trace } from './trace.js';
 
@@ -58,7 +59,7 @@ export function makeInput(values, { rows, seed, inputMean, inputStd, file }) {
 
 /** A block with seeded weights, replaced by a trained model's where it has such a parameter. */
 export function makeBlock(an, fields, seed, trained) {
-  const block = an.block(fields, { seed });
+  const block = an.block(blockOf(fields), { seed });
   if (!trained) return { block, seeded: [] };
   try {
     for (const { name, data } of trained) block.parameters[name]?.set(data);

@@ -1,6 +1,15 @@
 // What the inspector needs to know about configuration fields, from the module's own list (an.fields). No DOM.
 import { baseValues, fieldsOf, trainedOf } from './presets.js';
 
+/** Fields of a stack that a single block does not have. */
+export const STACK_FIELDS = ['d_in', 'd_out', 'positions', 'final_norm'];
+/** Fields of a single block that a stack does not have. */
+export const BLOCK_FIELDS = ['layer'];
+const without = (fields, names) => Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+/** What an.block() takes of a configuration's fields, and what an.stack() does. */
+export const blockOf = (fields) => without(fields, STACK_FIELDS);
+export const stackOf = (fields) => without(fields, BLOCK_FIELDS);
+
 export const GROUPS = ['norm', 'residual', 'ffn', 'size', 'init'];
 
 /** The value a field has if the configuration says nothing; null is AUTO. */

@@ -3,8 +3,9 @@ import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { valuesOf } from './fields.js';
 import { checkWidth, parseNumbers } from './input.js';
+import { panelJobs } from './panels/jobs.js';
 import { fieldsOf, trainedOf } from './presets.js';
-import { decodeState, encodeState } from './state.js';
+import { decodeState, encodeState, PROPS } from './state.js';
 import { texts } from './texts/index.js';
 
 // ---- State and its history
@@ -17,7 +18,7 @@ export const canRedo = computed(() => future.value.length > 0);
 let lastEdit = { label: '', time: 0 };
 
 // Looking around is no edit.
-const VIEW = ['panel', 'selected', 'sidebar', 'language', 'theme', 'signal', 'logShare', 'sigma', 'onlyDifferent'];
+const VIEW = PROPS.filter(({ view }) => view).map(({ name }) => name);
 
 /** Replaces the state. Edits with the same label in quick succession are one step of undo; without a label, none. */
 export function update(next, label = '') {
@@ -164,6 +165,9 @@ export const results = signal([]);
 /** Over shared bins: { keys, histograms, sigma } */
 export const distributions = signal(null);
 
+/** By panel, what its run in the worker has given: { key: of the job, value }. An older key's stays until the new comes. */
+export const panelResults = signal({});
+
 /** What has to be computed for the state: a change of its text starts a run. */
 const job = computed(() => {
   const { configs, rows, seed, inputMean, inputStd, variant, panel, sigma } = state.value;
@@ -186,9 +190,15 @@ const job = computed(() => {
     sigma,
   };
 });
+const panelJob = computed(() => {
+  const { panel } = state.value;
+  const context = { catalog: catalog.value, configs: job.value.configs, file: file.value?.id ?? 0 };
+  const wanted = panelJobs[panel]?.(state.value, context);
+  return wanted ? { panel, key: JSON.stringify(wanted), wanted } : null;
+});
 const jobText = computed(() => {
   const { configs, compare, sigma } = job.value;
-  return JSON.stringify([configs.map(({ key }) => key), compare, sigma]);
+  return JSON.stringify([configs.map(({ key }) => key), compare, sigma, panelJob.value?.key]);
 });
 
 export const keys = computed(() => job.value.configs.map(({ key }) => key));
@@ -197,6 +207,8 @@ export const keys = computed(() => job.value.configs.map(({ key }) => key));
 export const busy = computed(() => {
   if (!catalog.value) return !fatal.value;
   if (cancelled.value || fatal.value) return false;
+  const { panel, key: panelKey } = panelJob.value ?? {};
+  if (panel && panelResults.value[panel]?.key !== panelKey) return true;
   return progress.value !== null || keys.value.some((key, i) => results.value[i]?.key !== key);
 });
 
@@ -210,7 +222,7 @@ export async function runNow() {
   cancelled.value = false;
   await stop();
   if (mine !== serial || !api) return;
-  const todo = job.value;
+  const todo = { ...job.value, panelJob: panelJob.value };
   keepMatching(todo);
   if (todo.useFile) checkFile();
   const since = performance.now();
@@ -278,6 +290,13 @@ function receive(event, since) {
   if (type === 'progress') {
     const { step, done, total, bytes } = event;
     progress.value = { step, done, total, bytes, since };
+    return;
+  }
+  if (type === 'panel') {
+    const { panel } = event;
+    const former = panelResults.value[panel];
+    const value = event.fresh ? event.patch : { ...former?.value, ...event.patch };
+    panelResults.value = { ...panelResults.value, [panel]: { key, value, error: event.error } };
     return;
   }
   if (type === 'histograms') {

@@ -3,44 +3,46 @@
 // A configuration is { name, preset, weights, values }: `values` holds only the fields that differ from the preset's,
 // so a link stays short and a field can be reset.
 
+import { ACTIVATIONS_PROPS } from './panels/activations/state.js';
+import { DEPTH_PROPS } from './panels/depth/state.js';
+import { TRAINING_PROPS } from './panels/training/state.js';
+import { WEIGHTS_PROPS } from './panels/weights/state.js';
+import { flag, integer, number, oneOf } from './props.js';
+
 export const MAX_CONFIGS = 6;
-export const PANELS = ['wiring', 'forward', 'speed'];
+export const PANELS = ['wiring', 'forward', 'activations', 'depth', 'training', 'speed', 'weights'];
 /** The builds of the module, the fastest first. */
 export const VARIANTS = ['relaxed', 'simd', 'scalar'];
 export const SIGNALS = ['output', 'branch', 'hidden', 'stream'];
 
-const integer = (min, max) => ({
-  read: (text) => clampInteger(Number(text), min, max),
-  write: String,
-});
-const number = (min, max) => ({
-  read: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? clamp(Number(text), min, max) : undefined),
-  write: String,
-});
-const oneOf = (...options) => ({ read: (text) => (options.includes(text) ? text : undefined), write: String });
-const truth = oneOf('on', 'off');
-const flag = {
-  read: (text) => (truth.read(text) ? text === 'on' : undefined),
-  write: (value) => (value ? 'on' : 'off'),
-};
-
-/** The whole state: property, its key in the hash, how it is read and written, its value on the first visit. */
+/**
+ * The whole state but the configurations: property, its key in the hash, how it is read and written, its value on the
+ * first visit. `view` marks what is looking around and no edit, which undo leaves alone.
+ */
 export const PROPS = [
-  { name: 'panel', key: 'panel', type: oneOf(...PANELS), initial: 'forward' },
+  { name: 'panel', key: 'panel', type: oneOf(...PANELS), initial: 'depth', view: true },
   { name: 'rows', key: 'rows', type: integer(1, 65536), initial: 256 },
   { name: 'seed', key: 'seed', type: integer(0, 0xffffffff), initial: 7 },
   { name: 'inputMean', key: 'mean', type: number(-1e6, 1e6), initial: 0 },
   { name: 'inputStd', key: 'std', type: number(0, 1e6), initial: 1 },
-  { name: 'signal', key: 'signal', type: oneOf(...SIGNALS), initial: 'output' },
-  { name: 'logShare', key: 'log', type: flag, initial: false },
-  { name: 'sigma', key: 'sigma', type: flag, initial: false },
+  { name: 'signal', key: 'signal', type: oneOf(...SIGNALS), initial: 'output', view: true },
+  { name: 'logShare', key: 'log', type: flag, initial: false, view: true },
+  { name: 'sigma', key: 'sigma', type: flag, initial: false, view: true },
   { name: 'variant', key: 'variant', type: oneOf('auto', ...VARIANTS), initial: 'auto' },
-  { name: 'onlyDifferent', key: 'diff', type: flag, initial: false },
-  { name: 'selected', key: 'selected', type: integer(0, MAX_CONFIGS - 1), initial: 1 },
-  { name: 'language', key: 'lang', type: oneOf('auto', 'en', 'zh'), initial: 'auto' },
-  { name: 'theme', key: 'theme', type: oneOf('auto', 'light', 'dark'), initial: 'auto' },
-  { name: 'sidebar', key: 'sidebar', type: flag, initial: true },
+  { name: 'onlyDifferent', key: 'diff', type: flag, initial: false, view: true },
+  { name: 'selected', key: 'selected', type: integer(0, MAX_CONFIGS - 1), initial: 1, view: true },
+  { name: 'language', key: 'lang', type: oneOf('auto', 'en', 'zh'), initial: 'auto', view: true },
+  { name: 'theme', key: 'theme', type: oneOf('auto', 'light', 'dark'), initial: 'auto', view: true },
+  { name: 'sidebar', key: 'sidebar', type: flag, initial: true, view: true },
+  ...ACTIVATIONS_PROPS,
+  ...DEPTH_PROPS,
+  ...TRAINING_PROPS,
+  ...WEIGHTS_PROPS,
 ];
+
+// The format of the link. What a link of an older one leaves out means what it meant then.
+const VERSION = 2;
+const FORMER = { 1: { panel: 'forward' } };
 
 /** The state of a first visit. */
 export function initialState() {
@@ -54,18 +56,22 @@ export function initialState() {
 
 /** state → "rows=64&c=Post-Norm,placement:post&..." without what the first visit has anyway. */
 export function encodeState(state) {
-  const parts = state.configs.map((config) => `c=${encodeConfig(config)}`);
+  const parts = [`v=${VERSION}`, ...state.configs.map((config) => `c=${encodeConfig(config)}`)];
   for (const { name, key, type, initial } of PROPS) {
-    if (state[name] !== initial) parts.push(`${key}=${encodeURIComponent(type.write(state[name]))}`);
+    const text = type.write(state[name]);
+    if (text !== type.write(initial)) parts.push(`${key}=${encodeURIComponent(text)}`);
   }
   return parts.join('&');
 }
 
 /** The inverse. What cannot be read is left at its initial value: a damaged link still opens. */
 export function decodeState(hash) {
-  const state = initialState();
+  const text = String(hash).replace(/^#/, '');
+  const parts = text === '' ? [] : text.split('&');
+  const version = text === '' ? VERSION : (parts.map((part) => /^v=(\d+)$/.exec(part)?.[1]).find(Boolean) ?? 1);
+  const state = { ...initialState(), ...FORMER[version] };
   const configs = [];
-  for (const part of String(hash).replace(/^#/, '').split('&')) {
+  for (const part of parts) {
     const [key, text] = splitOnce(part, '=');
     if (key === 'c' && configs.length < MAX_CONFIGS) {
       configs.push(decodeConfig(text));
@@ -167,6 +173,3 @@ function unescapeText(text) {
     return text;
   }
 }
-
-const clamp = (value, min, max) => Math.min(max, Math.max(min, value));
-const clampInteger = (value, min, max) => (Number.isFinite(value) ? clamp(Math.round(value), min, max) : undefined);

@@ -5,6 +5,7 @@ import { expose } from 'comlink';
 import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
 import { completed } from './fields.js';
 import { histograms, summarize } from './numbers.js';
+import { panelRuns } from './panels/runs.js';
 import { Gauge, workingSet } from './roofline.js';
 import { SIGNALS } from './state.js';
 
@@ -75,7 +76,8 @@ async function undisturbed(id) {
 
 /**
  * @param {object} job { configs: [{ key, fields, trained }], rows, seed, inputMean, inputStd, useFile, sigma,
- *   variant: 'auto' or a name, compare: whether every variant is timed, base: the page's address }
+ *   variant: 'auto' or a name, compare: whether every variant is timed, base: the page's address,
+ *   panelJob: { panel, key, wanted } or null }
  * @param {(event: object) => void} report a Comlink proxy
  * @returns {Promise<boolean>} false if it was cancelled
  */
@@ -86,6 +88,7 @@ async function run(job, report) {
     const variant = job.variant === 'auto' ? await best() : job.variant;
     const { fields } = await instance(await best());
     const configs = job.configs.map((config) => ({ ...config, values: completed(config.fields, fields) }));
+    if (job.panelJob) await runPanel({ ...job, variant }, id, report);
     await runAll({ ...job, configs, variant }, id, report);
     return true;
   } catch (error) {
@@ -106,6 +109,31 @@ async function best() {
     chosen = null;
     throw error;
   });
+}
+
+// What the panel shows comes before what all panels have in common.
+async function runPanel({ panelJob: { panel, key, wanted }, variant, base, useFile }, id, report) {
+  let fresh = true;
+  const send = (patch, error) => {
+    report({ type: 'panel', panel, key, patch, fresh, error });
+    fresh = false;
+  };
+  try {
+    await panelRuns[panel](wanted, {
+      an: await instance(variant),
+      instance,
+      breathe: () => breathe(id),
+      progress: (done, total) => report({ type: 'progress', step: 'panel', done, total }),
+      send,
+      loadTrained: (name) => loadTrained(base, name),
+      file: useFile ? file : null,
+    });
+    if (fresh) send({});
+  } catch (error) {
+    if (error instanceof Cancelled) throw error;
+    await release(variant).catch(() => {});
+    send({}, plainError(error));
+  }
 }
 
 const isHeavy = ({ values }) => estimate(values).bytes > HEAVY_BYTES;

@@ -6,6 +6,9 @@ import { cleanName, duplicateConfig, editConfig, MAX_CONFIGS, removeConfig } fro
 
 export const LETTERS = 'ABCDEF';
 
+/** The class that gives what belongs to a configuration its colour. */
+export const lookOf = (index) => `config-${index}`;
+
 const NORM_NAMES = {
   layer_norm: 'LayerNorm',
   layer_norm_std: 'LayerNorm (std)',

@@ -1,4 +1,9 @@
 // English. Every key stands in zh.js too; a test compares them. Field labels and help come from the module itself.
+import activations from '../panels/activations/en.js';
+import depth from '../panels/depth/en.js';
+import training from '../panels/training/en.js';
+import weights from '../panels/weights/en.js';
+
 const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 
 export default {
@@ -15,7 +20,15 @@ export default {
     theme: { auto: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' },
     sidebar: 'Show or hide the configurations',
   },
-  panels: { forward: 'Forward', speed: 'Speed', wiring: 'Wiring' },
+  panels: {
+    wiring: 'Wiring',
+    forward: 'Forward',
+    activations: activations.title,
+    depth: depth.title,
+    training: training.title,
+    speed: 'Speed',
+    weights: weights.title,
+  },
   configs: {
     title: 'Configurations',
     add: 'Add a configuration or preset',
@@ -131,6 +144,7 @@ export default {
     READ: ({ message }) => message,
   },
   run: {
+    panel: 'Computing',
     forward: 'Forward',
     make: (size) => `Making a block of ${size}`,
     time: 'Timing',
@@ -305,4 +319,8 @@ export default {
     table: 'Show as a table',
     chart: 'Show as a chart',
   },
+  activations,
+  depth,
+  training,
+  weights,
 };

@@ -1,4 +1,9 @@
 // 中文。字段的标签与说明以模块中的英文为准，这里给出中文说法。
+import activations from '../panels/activations/zh.js';
+import depth from '../panels/depth/zh.js';
+import training from '../panels/training/zh.js';
+import weights from '../panels/weights/zh.js';
+
 export default {
   title: 'Block Lab',
   skip: '跳到面板',
@@ -13,7 +18,15 @@ export default {
     theme: { auto: '主题：跟随系统', light: '主题：浅色', dark: '主题：深色' },
     sidebar: '显示或隐藏配置栏',
   },
-  panels: { forward: '前向', speed: '速度', wiring: '结构' },
+  panels: {
+    wiring: '结构',
+    forward: '前向',
+    activations: activations.title,
+    depth: depth.title,
+    training: training.title,
+    speed: '速度',
+    weights: weights.title,
+  },
   configs: {
     title: '配置',
     add: '添加配置或预设',
@@ -155,6 +168,7 @@ export default {
     READ: ({ message }) => message,
   },
   run: {
+    panel: '计算',
     forward: '前向计算',
     make: (size) => `正在生成 ${size} 的权重`,
     time: '计时',
@@ -324,4 +338,8 @@ export default {
     table: '以表格显示',
     chart: '以图显示',
   },
+  activations,
+  depth,
+  training,
+  weights,
 };

@@ -1,0 +1,4 @@
+// The Activations panel in English. Every key stands in zh.js too.
+export default {
+  title: 'Activations',
+};

@@ -1,0 +1,4 @@
+// The Depth panel in English. Every key stands in zh.js too.
+export default {
+  title: 'Depth',
+};

@@ -1,0 +1,4 @@
+// The Depth panel's half in the worker.
+
+/** As in panels/runs.js. */
+export async function depthRun() {}

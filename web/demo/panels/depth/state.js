@@ -1,0 +1,3 @@
+// What the Depth panel adds to the state, as in state.js.
+
+export const DEPTH_PROPS = [];

@@ -1,0 +1,3 @@
+// What the Training panel adds to the state, as in state.js.
+
+export const TRAINING_PROPS = [];

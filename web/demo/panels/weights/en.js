@@ -1,0 +1,4 @@
+// The Weights panel in English. Every key stands in zh.js too.
+export default {
+  title: 'Weights',
+};

@@ -1,0 +1,4 @@
+// The Weights panel's half in the worker.
+
+/** As in panels/runs.js. */
+export async function weightsRun() {}
