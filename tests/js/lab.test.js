@@ -40,8 +40,9 @@ const anyConfig = fc.record(
     preset: fc.constantFrom('', ...PRESETS.map(({ id }) => id)),
     weights: fc.constantFrom('', ...TRAINED.map(({ id }) => id)),
     values: fc.dictionary(fc.constantFrom(...fieldNames), anyValue).map((values) => ({ ...values })),
+    color: fc.integer({ min: 0, max: 5 }),
   },
-  { noNullPrototype: true },
+  { noNullPrototype: true, requiredKeys: ['name', 'preset', 'weights', 'values'] },
 );
 // Of every property what its type takes.
 const anyOf = ({ options, several, min, max, whole }) => {
@@ -89,6 +90,8 @@ test('any text opens as a state that its link gives again', () => {
     'lang=zh',
     '__proto__:1',
     'constructor:on',
+    'color:5',
+    'color:7',
   );
   const text = fc.oneof(
     fc.string(),
@@ -135,6 +138,36 @@ test('edits leave the former state as it was', () => {
   assert.equal(state.removeConfig(many, 0), many, 'the last one stays');
   assert.equal(many.selected, 0);
   assert.deepEqual(first, frozen);
+});
+
+test('a configuration keeps its colour wherever it goes, and no two have the same', () => {
+  const named = (letters) => ({
+    ...state.initialState(),
+    selected: 0,
+    configs: [...letters].map((name) => ({ name, preset: '', weights: '', values: {} })),
+  });
+  const shown = ({ configs }) => configs.map(({ name }, i) => `${name}${state.colorsOf(configs)[i]}`).join(' ');
+  const four = named('abcd');
+  assert.equal(shown(four), 'a0 b1 c2 d3');
+  const moved = state.moveConfig(four, 0, 2);
+  assert.equal(shown(moved), 'b1 c2 a0 d3');
+  assert.equal(moved.selected, 2, 'the selected one is still a');
+  assert.deepEqual(state.moveConfig(moved, 2, 0), four, 'colours of their own place are not said');
+  assert.equal(state.moveConfig(four, 3, 4), four);
+  assert.equal(shown(state.removeConfig(four, 1)), 'a0 c2 d3');
+  const refilled = state.duplicateConfig(state.removeConfig(four, 1), 0);
+  assert.equal(shown(refilled), 'a0 c2 d3 a 21', 'a new one takes what is free');
+  const red = state.recolorConfig(four, 0, 3);
+  assert.equal(shown(red), 'a3 b1 c2 d0', 'exchanged');
+  assert.equal(shown(state.recolorConfig(four, 0, 5)), 'a5 b1 c2 d3');
+  assert.equal(shown(state.decodeState('c=a,color:1&c=b&c=c,color:1&c=d,color:9')), 'a1 b0 c2 d3');
+  fc.assert(
+    fc.property(anyState, ({ configs }) => {
+      const colors = state.colorsOf(configs);
+      assert.equal(new Set(colors).size, configs.length);
+      for (const color of colors) assert.ok(color >= 0 && color < state.MAX_CONFIGS);
+    }),
+  );
 });
 
 // ---- Input files

@@ -1,7 +1,8 @@
 // The state of the page: one plain object, and the URL hash that says the same. No DOM, no library.
 //
-// A configuration is { name, preset, weights, values }: `values` holds only the fields that differ from the preset's,
-// so a link stays short and a field can be reset.
+// A configuration is { name, preset, weights, values, color? }: `values` holds only the fields that differ from the
+// preset's, so a link stays short and a field can be reset; `color` is the number of its colour where that is not the
+// one of its place.
 
 import { ACTIVATIONS_PROPS } from './panels/activations/state.js';
 import { DEPTH_PROPS } from './panels/depth/state.js';
@@ -10,6 +11,7 @@ import { WEIGHTS_PROPS } from './panels/weights/state.js';
 import { flag, integer, number, oneOf } from './props.js';
 
 export const MAX_CONFIGS = 6;
+const COLORS = new Set(Array.from({ length: MAX_CONFIGS }, (_, color) => String(color)));
 export const PANELS = ['wiring', 'forward', 'activations', 'depth', 'training', 'speed', 'weights'];
 /** The builds of the module, the fastest first. */
 export const VARIANTS = ['relaxed', 'simd', 'scalar'];
@@ -87,8 +89,9 @@ export function decodeState(hash) {
 }
 
 // "Pre-Norm,preset:bert_base,eps:1e-5": the name, then fields. Numbers, on and off, and names of list entries.
-function encodeConfig({ name, preset, weights, values }) {
-  const fields = { ...(preset && { preset }), ...(weights && { weights }), ...values };
+function encodeConfig({ name, preset, weights, values, color }) {
+  const own = { ...(preset && { preset }), ...(weights && { weights }), ...(color !== undefined && { color }) };
+  const fields = { ...own, ...values };
   const pairs = Object.entries(fields).map(([key, value]) => `${escapeText(key)}:${escapeText(encodeValue(value))}`);
   return [escapeText(name), ...pairs].join(',');
 }
@@ -99,7 +102,9 @@ function decodeConfig(text) {
   for (const pair of pairs) {
     const [key, value] = splitOnce(pair, ':').map(unescapeText);
     if (key === 'preset' || key === 'weights') config[key] = /^\w{1,40}$/.test(value) ? value : '';
-    else if (/^[a-z]\w{0,40}$/i.test(key) && !(key in Object.prototype)) config.values[key] = decodeValue(value);
+    else if (key === 'color') {
+      if (COLORS.has(value)) config.color = Number(value);
+    } else if (/^[a-z]\w{0,40}$/i.test(key) && !(key in Object.prototype)) config.values[key] = decodeValue(value);
   }
   return config;
 }
@@ -122,6 +127,24 @@ export function cleanName(text) {
   return name || 'Block';
 }
 
+/**
+ * The number of each configuration's colour, no two alike: what it says of itself, else that of its place, else the
+ * first that is free.
+ */
+export function colorsOf(configs) {
+  const taken = new Set();
+  const take = (color) => color !== undefined && !taken.has(color) && taken.add(color);
+  const own = configs.map(({ color }) => (take(color) ? color : undefined));
+  const placed = own.map((color, place) => color ?? (take(place) ? place : undefined));
+  return placed.map((color) => color ?? configs.findIndex((_, free) => take(free)));
+}
+
+// Each with its colour, so that it keeps it wherever it goes.
+const withColors = (configs, colors = colorsOf(configs)) =>
+  configs.map(({ color: _, ...config }, place) =>
+    colors[place] === place ? config : { ...config, color: colors[place] },
+  );
+
 // Edits: state → state. Nothing is changed in place, so that undo is a list of former states.
 
 export function editConfig(state, index, patch) {
@@ -139,11 +162,11 @@ export function editField(state, index, field, value) {
 
 export function addConfig(state, config) {
   if (state.configs.length >= MAX_CONFIGS) return state;
-  return { ...state, configs: [...state.configs, config], selected: state.configs.length };
+  return { ...state, configs: withColors([...state.configs, config]), selected: state.configs.length };
 }
 
 export function duplicateConfig(state, index) {
-  const { name, ...rest } = state.configs[index];
+  const { name, color: _, ...rest } = state.configs[index];
   const taken = new Set(state.configs.map((config) => config.name));
   const stem = name.replace(/ \d+$/, '');
   let n = 2;
@@ -153,9 +176,32 @@ export function duplicateConfig(state, index) {
 
 export function removeConfig(state, index) {
   if (state.configs.length <= 1) return state;
-  const configs = state.configs.filter((_, i) => i !== index);
+  const others = (list) => list.filter((_, i) => i !== index);
+  const configs = withColors(others(state.configs), others(colorsOf(state.configs)));
   const selected = Math.min(state.selected > index ? state.selected - 1 : state.selected, configs.length - 1);
   return { ...state, configs, selected };
+}
+
+/** The configuration at place `from` comes to stand at `to`; the selected one stays selected. */
+export function moveConfig(state, from, to) {
+  const { length } = state.configs;
+  if (from === to || to < 0 || to >= length) return state;
+  const order = state.configs.map((_, i) => i).filter((i) => i !== from);
+  order.splice(to, 0, from);
+  const colors = colorsOf(state.configs);
+  const configs = withColors(
+    order.map((i) => state.configs[i]),
+    order.map((i) => colors[i]),
+  );
+  return { ...state, configs, selected: order.indexOf(state.selected) };
+}
+
+/** Gives a configuration a colour; one that has it takes the former in exchange. */
+export function recolorConfig(state, index, color) {
+  const colors = colorsOf(state.configs);
+  const former = colors[index];
+  const swapped = colors.map((own, i) => (i === index ? color : own === color ? former : own));
+  return { ...state, configs: withColors(state.configs, swapped) };
 }
 
 function splitOnce(text, separator) {

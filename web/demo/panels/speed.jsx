@@ -1,6 +1,7 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
 import { batchesText, count, hasSpread, number, roughPercent, si, spread } from '../format.js';
 import { Table } from '../parts/chart.jsx';
+import { lookOf } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { Roofline } from '../parts/roofline.jsx';
@@ -71,7 +72,7 @@ function Bars() {
       </div>
       <div class="bars" aria-hidden="true">
         {configs.map((_, index) => (
-          <div key={index} class={`bar-group config-${index}`}>
+          <div key={index} class={`bar-group ${lookOf(index)}`}>
             <ConfigName index={index} />
             {VARIANTS.map((variant) => (
               <Bar

@@ -1,6 +1,6 @@
 // All blocks beside each other: drawing and formula.
 import { valuesOf } from '../fields.js';
-import { summaryOf } from '../parts/configs.jsx';
+import { lookOf, summaryOf } from '../parts/configs.jsx';
 import { ConfigName } from '../parts/controls.jsx';
 import { Formula } from '../parts/formula.jsx';
 import { Wiring } from '../parts/wiring.jsx';
@@ -21,7 +21,7 @@ export function WiringPanel({ onEdit }) {
           return (
             <section
               key={index}
-              class={`card config-${index} ${index === selected ? 'current' : ''}`}
+              class={`card ${lookOf(index)} ${index === selected ? 'current' : ''}`}
               aria-label={t.wiring.drawing(config.name)}
             >
               <h2>

@@ -2,18 +2,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { dark, state, text } from '../session.js';
-import { LETTERS } from './configs.jsx';
+import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
 
 export const FAMILY = 'system-ui, "Noto Sans", "Noto Sans CJK SC", sans-serif';
 
-/** The theme's colours, as the canvas needs them. */
+/** The theme's colours, as the canvas needs them; line and text by configuration. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
   return {
-    line: [...LETTERS].map((_, i) => read(`--line-${i}`)),
-    text: [...LETTERS].map((_, i) => read(`--text-${i}`)),
+    line: [...LETTERS].map((_, i) => read(`--line-${colorOf(i)}`)),
+    text: [...LETTERS].map((_, i) => read(`--text-${colorOf(i)}`)),
     ink: read('--ink'),
     edge: read('--edge'),
     muted: read('--muted'),
@@ -95,7 +95,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
       u.destroy();
       plot.current = null;
     };
-  }, [...deps, asTable, empty, isDark, columns]);
+  }, [...deps, asTable, empty, isDark, columns, colorNumbers.value.join()]);
 
   const onKeyDown = (event) => {
     const u = plot.current;

@@ -3,11 +3,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { valuesOf } from '../fields.js';
 import { catalog, results, set, state, text, update } from '../session.js';
 import { cleanName, duplicateConfig, editConfig, MAX_CONFIGS, removeConfig } from '../state.js';
+import { LETTERS, lookOf } from './look.js';
 
-export const LETTERS = 'ABCDEF';
-
-/** The class that gives what belongs to a configuration its colour. */
-export const lookOf = (index) => `config-${index}`;
+export { LETTERS, lookOf };
 
 const NORM_NAMES = {
   layer_norm: 'LayerNorm',
@@ -51,7 +49,7 @@ export function summaryOf(config) {
 }
 
 /** A letter in the configuration's colour. */
-export const Letter = ({ index }) => <b class={`letter config-${index}`}>{LETTERS[index]}</b>;
+export const Letter = ({ index }) => <b class={`letter ${lookOf(index)}`}>{LETTERS[index]}</b>;
 
 export function ConfigList({ onAdd }) {
   const t = text.value;
@@ -90,7 +88,7 @@ function ConfigCard({ config, index, selected }) {
   const [renaming, setRenaming] = useState(false);
   const error = results.value[index]?.error;
   return (
-    <li class={`config-card config-${index} ${selected ? 'selected' : ''}`}>
+    <li class={`config-card ${lookOf(index)} ${selected ? 'selected' : ''}`}>
       {renaming ? (
         <div class="config-main">
           <Letter index={index} />
@@ -261,7 +259,7 @@ export function ConfigChips({ onAdd, onEdit }) {
         <button
           key={index}
           type="button"
-          class={`chip config-${index} ${index === selected ? 'selected' : ''} ${results.value[index]?.error ? 'failed' : ''}`}
+          class={`chip ${lookOf(index)} ${index === selected ? 'selected' : ''} ${results.value[index]?.error ? 'failed' : ''}`}
           aria-pressed={index === selected}
           onClick={() => (index === selected ? onEdit() : set({ selected: index }))}
         >

@@ -1,6 +1,6 @@
 // Small controls that panels share.
 import { state, text } from '../session.js';
-import { Letter } from './configs.jsx';
+import { Letter, lookOf } from './configs.jsx';
 import { TypedNumber } from './field.jsx';
 import { Marker } from './marker.jsx';
 
@@ -62,7 +62,7 @@ export function LabelledNumber({ id, label, value, min, max, integer, onChange, 
 
 /** Letter, marker colour and name of a configuration, as it stands in tables. */
 export const ConfigName = ({ index }) => (
-  <span class={`config-name config-${index}`}>
+  <span class={`config-name ${lookOf(index)}`}>
     <Marker index={index} />
     <Letter index={index} /> {state.value.configs[index]?.name}
   </span>

@@ -3,7 +3,7 @@ import { automatic, differences, GROUPS, matchingWidth, noEffect, valuesOf } fro
 import { PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
 import { editConfig, editField } from '../state.js';
-import { ConfigActions, ConfigError, LETTERS } from './configs.jsx';
+import { ConfigActions, ConfigError, LETTERS, lookOf } from './configs.jsx';
 import { Field, labelOf } from './field.jsx';
 import { Formula } from './formula.jsx';
 import { Wiring } from './wiring.jsx';
@@ -29,7 +29,7 @@ export function Inspector({ onEdit, withActions }) {
     </>
   );
   return (
-    <section class={`inspector config-${selected}`} aria-label={t.configs.edit(LETTERS[selected])}>
+    <section class={`inspector ${lookOf(selected)}`} aria-label={t.configs.edit(LETTERS[selected])}>
       {withActions && (
         <>
           <h2>

@@ -1,4 +1,6 @@
-// The mark of each configuration: the same shape on the charts' lines, in their keys and before names in tables.
+// The mark of each configuration, which goes with its colour: the same shape on the charts' lines, in their keys and
+// before names in tables.
+import { colorOf } from './look.js';
 
 // Around (0, 0), about 1 in radius.
 const SHAPES = [
@@ -10,16 +12,19 @@ const SHAPES = [
   'M-.4-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z',
 ];
 
-export const Marker = ({ index }) => (
+/** The mark that goes with a colour. */
+export const Shape = ({ color }) => (
   <svg class="marker" viewBox="-1.4 -1.4 2.8 2.8" aria-hidden="true">
-    <path d={SHAPES[index]} />
+    <path d={SHAPES[color]} />
   </svg>
 );
+
+export const Marker = ({ index }) => <Shape color={colorOf(index)} />;
 
 /** Draws the marker around (x, y) with the context's colours and line width. */
 export function drawMarker(ctx, index, x, y, r) {
   const shape = new Path2D();
-  shape.addPath(new Path2D(SHAPES[index]), { a: r, d: r, e: x, f: y });
+  shape.addPath(new Path2D(SHAPES[colorOf(index)]), { a: r, d: r, e: x, f: y });
   ctx.fill(shape);
   ctx.stroke(shape);
 }

@@ -1,6 +1,8 @@
 import { roughPercent, si, spread } from '../format.js';
 import { standing } from '../roofline.js';
+import { notices } from '../served.js';
 import { catalog, results, state, text } from '../session.js';
+import { LETTERS, lookOf } from './look.js';
 
 /** Rate of a forward pass: null until it has been timed. */
 export const rateOf = (entry, variant = entry?.result?.variant) => {
@@ -20,7 +22,7 @@ export function StatusBar() {
       <span class="strong">{variant ? t.speed.longNames[variant] : ' '}</span>
       {rate !== null && (
         <span>
-          <i class={`letter config-${selected}`}>{'ABCDEF'[selected]}</i> {si(rate, 'FLOP/s')}
+          <i class={`letter ${lookOf(selected)}`}>{LETTERS[selected]}</i> {si(rate, 'FLOP/s')}
           <Share place={standing(entry.result.cost, entry.times[entry.result.variant])} />
         </span>
       )}
@@ -33,7 +35,7 @@ export function StatusBar() {
         {t.status.seed} {seed}
       </span>
       <span class="spacer" />
-      <a href="./NOTICE.txt">{t.status.notice}</a>
+      <a {...notices}>{t.status.notice}</a>
       {catalog.value && <span>{t.status.version(catalog.value.version)}</span>}
     </footer>
   );
