@@ -14,7 +14,7 @@ import { fieldsOf, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js'
 import { Gauge, standing, workingSet } from '../../web/demo/roofline.js';
 import * as state from '../../web/demo/state.js';
 import { texts } from '../../web/demo/texts/index.js';
-import { distance } from '../../web/demo/trace.js';
+import { distance, STAGES, trace } from '../../web/demo/trace.js';
 import { BLOCKS, modelFile, readBlock, readTensors } from '../../web/models/extract.js';
 import { instance, readFloats, skipWithout, values, variants, worst } from './shared.js';
 
@@ -367,21 +367,27 @@ test('AUTO on the page is what the module resolves', () => {
     { placement: 'layer_scale' },
     { placement: 'rezero', activation: 'elu' },
     { activation: 'leaky_relu', norm: 'layer_norm_std' },
+    { placement: 'deepnorm', depth: 24, mixing: 'mean' },
+    { mixing: 'attention', d_model: 192 },
+    { norm: 'none' },
   ]) {
     const config = { preset: '', weights: '', values: { d_model: 16, ...own } };
     const shown = fields.valuesOf(config, catalog.fields);
     const block = an.block(fieldsOf(config), { seed: 1 });
-    for (const { name, options } of catalog.fields) {
-      if (shown[name] !== null || options || !(name in block.config)) continue;
-      const guess = fields.automatic(name, shown, catalog);
-      if (guess !== undefined) assert.equal(guess, block.config[name], `${JSON.stringify(own)}: ${name}`);
+    const guesses = fields.resolved(shown, catalog);
+    for (const { name } of catalog.fields) {
+      if (shown[name] !== null || guesses[name] === null || !(name in block.config)) continue;
+      assert.equal(guesses[name], block.config[name], `${JSON.stringify(own)}: ${name}`);
     }
     block.dispose();
+    const stack = an.stack({ ...own, d_model: 16, heads: 1 });
+    assert.equal(guesses.final_norm, stack.config.final_norm, `${JSON.stringify(own)}: final_norm`);
+    stack.dispose();
   }
 });
 
 test('a field is said to have no effect only where it has none', () => {
-  const base = { d_model: 8, d_ff: 16, init: 'xavier_normal', affine: 'weight_bias' };
+  const base = { d_model: 8, d_ff: 16, init: 'xavier_normal', affine: 'weight_bias', alpha: 0.5 };
   const tries = {
     eps: 0.3,
     weight_offset: 0.7,
@@ -395,6 +401,11 @@ test('a field is said to have no effect only where it has none', () => {
     activation_p0: 0.6,
     activation_p1: 0.7,
     momentum: 0.9,
+    heads: 2,
+    causal: true,
+    qk_norm: true,
+    dropout: 0.5,
+    residual_dropout: 0.5,
   };
   const input = makeInput({ d_model: 8, d_ff: 16 }, { rows: 5, seed: 3, inputMean: 0.3, inputStd: 1 });
   const run = (own) => {
@@ -406,19 +417,32 @@ test('a field is said to have no effect only where it has none', () => {
   let checked = 0;
   for (const placement of catalog.placements.map(({ name }) => name)) {
     for (const norm of ['layer_norm', 'rms_norm', 'group_norm', 'dyt', 'none']) {
-      for (const activation of ['relu', 'elu', 'hard_sigmoid']) {
-        const own = { ...base, placement, norm, activation };
+      for (const [activation, mixing] of [
+        ['relu', 'none'],
+        ['elu', 'mean'],
+        ['hard_sigmoid', 'attention'],
+      ]) {
+        const own = { ...base, placement, norm, activation, mixing };
         const before = run(own);
         const shown = fields.valuesOf({ preset: '', weights: '', values: own }, catalog.fields);
         for (const [name, value] of Object.entries(tries)) {
-          if (!fields.noEffect(name, shown, catalog, false)) continue;
-          checked++;
-          assert.deepEqual(run({ ...own, [name]: value }), before, `${placement}, ${norm}, ${activation}: ${name}`);
+          const changed = () => run({ ...own, [name]: value });
+          const what = `${placement}, ${norm}, ${activation}, ${mixing}: ${name}`;
+          if (fields.noEffect(name, shown, catalog, false)) {
+            checked++;
+            assert.deepEqual(changed(), before, what);
+          } else if (['heads', 'causal', 'qk_norm'].includes(name)) assert.notDeepEqual(changed(), before, what);
         }
       }
     }
   }
   assert.ok(checked > 500, `${checked} pairs`);
+  const shown = fields.valuesOf({ preset: '', weights: '', values: { norm: 'batch_norm' } }, catalog.fields);
+  for (const name of ['dropout', 'residual_dropout', 'momentum', 'd_in', 'd_out', 'positions', 'final_norm']) {
+    assert.equal(fields.noEffect(name, shown, catalog, false, 'training'), undefined, name);
+    const reason = fields.noEffect(name, shown, catalog, false, 'wiring');
+    for (const { noEffect } of Object.values(texts)) assert.ok(noEffect[reason], `${name}: ${reason}`);
+  }
 });
 
 test('the languages have the same texts', () => {
@@ -436,44 +460,75 @@ test('the languages have the same texts', () => {
 
 // ---- Compute
 
+const MIXINGS = [
+  { mixing: 'none' },
+  { mixing: 'mean' },
+  { mixing: 'mean', causal: true },
+  { mixing: 'attention', heads: 3 },
+  { mixing: 'attention', heads: 2, causal: true, qk_norm: true },
+];
+
+/** Every placement with every norm and mixing, with and without the residual; every other one gated. */
+function* wirings() {
+  let count = 0;
+  const sizes = { d_model: 12, d_ff: 20, depth: 3, layer: 3, groups: 3, init: 'xavier_normal' };
+  for (const { name: placement } of catalog.placements) {
+    for (const { name: norm } of catalog.norms) {
+      for (const mixing of MIXINGS) {
+        for (const residual of [false, true]) {
+          const gated = count++ % 4 > 1;
+          yield { ...sizes, ...mixing, placement, norm, residual, gated, bias: !gated, weight_offset: gated ? 1 : 0 };
+        }
+      }
+    }
+  }
+}
+
 test('the steps through a block end in the block’s own output, in every wiring and variant', async () => {
   let runs = 0;
   for (const variant of variants) {
     const instanceOf = await instance(variant);
-    for (const { name: placement } of catalog.placements) {
-      for (const { name: norm } of catalog.norms) {
-        for (const gated of [false, true]) {
-          for (const residual of [false, true]) {
-            const own = {
-              d_model: 12,
-              d_ff: 20,
-              placement,
-              norm,
-              gated,
-              residual,
-              depth: 3,
-              layer: 3,
-              groups: 3,
-              bias: !gated,
-              weight_offset: gated ? 1 : 0,
-              init: 'xavier_normal',
-            };
-            const { block } = makeBlock(instanceOf, own, 5);
-            const input = makeInput({ d_model: 12, d_ff: 20, gated }, { rows: 6, seed: 1, inputMean: 1, inputStd: 2 });
-            const { result, signals } = forward(instanceOf, block, input); // throws where they differ
-            const y = values(block.forward({ data: input.data, shape: input.shape }));
-            assert.equal(distance(signals.output, y), 0);
-            assert.equal(result.output.count, 72);
-            assert.equal(result.rows, 6);
-            block.dispose();
-            runs++;
-          }
-        }
+    for (const own of wirings()) {
+      const { block } = makeBlock(instanceOf, own, 5);
+      const input = makeInput(own, { rows: 6, seed: 1, inputMean: 1, inputStd: 2 });
+      const { result, signals } = forward(instanceOf, block, input); // throws where they differ
+      const y = values(block.forward({ data: input.data, shape: input.shape }));
+      assert.equal(distance(signals.output, y), 0);
+      assert.equal(result.output.count, 72);
+      assert.equal(result.rows, 6);
+      for (const stage of Object.keys(result.stages)) {
+        assert.ok(STAGES.includes(stage), stage);
+        for (const { stages } of Object.values(texts)) assert.ok(stages[stage], stage);
       }
+      assert.equal('middle' in result.stages, own.mixing !== 'none');
+      block.dispose();
+      runs++;
     }
     assert.equal(instanceOf.stats().live, 0, 'nothing is left behind');
   }
-  assert.equal(runs, 3 * catalog.placements.length * catalog.norms.length * 4);
+  assert.equal(runs, variants.length * catalog.placements.length * catalog.norms.length * 2 * MIXINGS.length);
+});
+
+test('the way back through the steps is the block’s own gradient', () => {
+  for (const own of wirings()) {
+    const { block } = makeBlock(an, own, 5);
+    const { data, shape } = makeInput(own, { rows: 6, seed: 1, inputMean: 1, inputStd: 2 });
+    const dy = seededNormal(2, data.length, 0, 1);
+    an.scope(() => {
+      const { back, y } = trace(an, block, an.tensor(data, shape), { train: true });
+      assert.ok(distance(y.toArray(), values(block.forward({ data, shape }, { train: true }))) < 1e-5);
+      const { dx, edges } = back(an.tensor(dy, shape));
+      const want = values(block.backward({ data: dy, shape }));
+      // Where all tokens are alike batch norm's gradient is what rounding leaves of large numbers.
+      const zero = 1e-6 * Math.max(...Object.values(edges));
+      const { error } = worst(dx.toArray(), want);
+      assert.ok(error <= 1e-5 * Math.max(...want.map(Math.abs)) + zero, `${JSON.stringify(own)}: ${error}`);
+      assert.equal('skip' in edges, own.residual);
+      const square = dx.toArray().reduce((sum, value) => sum + value * value, 0);
+      assert.ok(Math.abs(edges.x ** 2 - square) <= 1e-9 * square);
+    });
+    block.dispose();
+  }
 });
 
 test('values that are not finite are counted and do not spoil the rest', () => {
@@ -539,6 +594,38 @@ test('the d_ff of as many weights', () => {
   assert.equal(
     fields.matchingWidth({ d_model: 64, d_ff: null, gated: true }, { d_model: 128, d_ff: 1, gated: false }),
     192,
+  );
+});
+
+test('equal parameters: every FFN but A’s is sized, what a configuration has of its own comes back', () => {
+  const config = (name, own, weights = '') => ({ name, preset: '', weights, values: { d_model: 96, ...own } });
+  const first = {
+    ...state.initialState(),
+    configs: [
+      config('dense', { d_ff: 384 }),
+      config('gated', { gated: true }),
+      config('equal', { d_ff: 256, gated: true }),
+      config('wide', { d_model: 192, d_ff: 7 }),
+      config('tiny', { d_model: 65536 }),
+      config('trained', {}, 'ppocr_0'),
+    ],
+  };
+  const widths = (any) => any.configs.map((each) => fieldsOf(each).d_ff ?? null);
+  assert.deepEqual(fields.equalised(first, catalog.fields), first);
+  const on = fields.equalised({ ...first, equalParameters: true }, catalog.fields);
+  assert.deepEqual(widths(on), [384, 256, 256, 192, 1, 240]);
+  assert.deepEqual(
+    on.configs.map(({ matched }) => matched),
+    [undefined, 256, undefined, 192, 1, undefined],
+  );
+  assert.equal(fields.ownWidth(on.configs[1], catalog.fields), 384, 'AUTO is 4 d_model');
+  assert.equal(fields.ownWidth(on.configs[3], catalog.fields), 7);
+  assert.equal(state.encodeState(on), state.encodeState({ ...first, equalParameters: true }), 'no part of the link');
+  assert.deepEqual(fields.equalised({ ...on, equalParameters: false }, catalog.fields), first);
+  assert.deepEqual(
+    widths(fields.equalised(state.editField(on, 0, 'd_ff', 768), catalog.fields)),
+    [768, 512, 512, 384, 1, 240],
+    'they follow A',
   );
 });
 

@@ -49,6 +49,8 @@ export function App() {
     else set({ sidebar: true });
     requestAnimationFrame(() => {
       const control = document.getElementById(`field-${field}`);
+      const hidden = control?.closest('details');
+      if (hidden) hidden.open = true;
       control?.scrollIntoView({ block: 'center' });
       control?.focus();
     });

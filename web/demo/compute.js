@@ -12,9 +12,6 @@ const MAX_TRACE_BYTES = 128e6;
 // The steps and the block add in the same order, but fuse differently.
 const SAME = 1e-5;
 
-// What the page does not draw yet.
-const isDrawn = ({ name, group }) => !['mixing', 'stack'].includes(group) && !name.endsWith('dropout');
-
 /** The module's lists as plain objects, for the page. */
 export function describe(an) {
   const plain = (list, keys) => Array.from(list, (entry) => Object.fromEntries(keys.map((key) => [key, entry[key]])));
@@ -22,13 +19,11 @@ export function describe(an) {
     version: an.version,
     variant: an.variant,
     capabilities: JSON.parse(JSON.stringify(an.capabilities)),
-    fields: plain(an.fields, ['name', 'type', 'default', 'min', 'max', 'group', 'help', 'options'])
-      .filter(isDrawn)
-      .map((field) => ({
-        ...field,
-        min: field.name === 'layer' ? 1 : field.min, // 0 is the whole stack
-        options: field.options && [...field.options],
-      })),
+    fields: plain(an.fields, ['name', 'type', 'default', 'min', 'max', 'group', 'help', 'options']).map((field) => ({
+      ...field,
+      min: field.name === 'layer' ? 1 : field.min, // 0 is the whole stack
+      options: field.options && [...field.options],
+    })),
     activations: plain(an.activations, ['name', 'params', 'formula', 'source']).map((entry) => ({
       ...entry,
       params: plain(entry.params, ['name', 'default']),
@@ -40,13 +35,18 @@ export function describe(an) {
 
 /** A block's size by its fields alone, before anything is made. */
 export function estimate(values) {
-  const { d_model, d_ff, gated } = values;
-  const weights = d_model * (d_ff ?? 4 * d_model) * (gated ? 3 : 2);
-  return { bytes: 4 * weights, flopsPerRow: 2 * weights };
+  const { d_model, d_ff, gated, mixing } = values;
+  const ffn = d_model * (d_ff ?? 4 * d_model) * (gated ? 3 : 2);
+  const weights = ffn + d_model * d_model * ({ mean: 2, attention: 4 }[mixing] ?? 0);
+  // Attention's scores and sums are of every row with every other.
+  return { bytes: 4 * weights, flopsPerRow: 2 * weights, flopsPerPair: mixing === 'attention' ? 4 * d_model : 0 };
 }
 
-/** As many rows as stay within the limit of work. */
-export const rowsWithin = (rows, { flopsPerRow }) => Math.max(1, Math.min(rows, Math.floor(MAX_FLOPS / flopsPerRow)));
+/** As many rows of one sequence as stay within the limit of work. */
+export function rowsWithin(rows, { flopsPerRow, flopsPerPair }, limit = MAX_FLOPS) {
+  const root = Math.sqrt(flopsPerRow ** 2 + 4 * flopsPerPair * limit);
+  return Math.max(1, Math.min(rows, Math.floor((2 * limit) / (flopsPerRow + root))));
+}
 
 /** The rows that a configuration gets, seeded or from the file: one sequence. */
 export function makeInput(values, { rows, seed, inputMean, inputStd, file }) {
@@ -78,7 +78,7 @@ export function forward(an, block, input) {
     const y = block.forward(x).toArray();
     const result = { rows: input.rows, given: input.given, cost: block.cost(input.rows), output: summarize(y) };
     const signals = { stream: input.data, output: y };
-    const { placement, residual } = block.config;
+    const { placement, residual, mixing } = block.config;
     result.complete = estimate(block.config).bytes <= MAX_TRACE_BYTES;
     if (result.complete) {
       const { stages } = trace(an, block, x);
@@ -87,7 +87,7 @@ export function forward(an, block, input) {
       signals.branch = stages.branch.toArray();
       signals.hidden = stages.hidden.toArray();
       result.stages = summarizeStages(stages);
-    } else if (residual && placement !== 'post' && placement !== 'deepnorm') {
+    } else if (residual && mixing === 'none' && placement !== 'post' && placement !== 'deepnorm') {
       signals.branch = y.map((value, i) => value - input.data[i]);
       result.stages = { x: summarize(input.data), branch: summarize(signals.branch), y: result.output };
     }

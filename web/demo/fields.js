@@ -10,7 +10,7 @@ const without = (fields, names) => Object.fromEntries(Object.entries(fields).fil
 export const blockOf = (fields) => without(fields, STACK_FIELDS);
 export const stackOf = (fields) => without(fields, BLOCK_FIELDS);
 
-export const GROUPS = ['norm', 'residual', 'ffn', 'size', 'init'];
+export const GROUPS = ['norm', 'residual', 'mixing', 'ffn', 'size', 'init', 'stack'];
 
 /** The value a field has if the configuration says nothing; null is AUTO. */
 export const defaultOf = (field) => (Number.isNaN(field.default) ? null : (field.default ?? null));
@@ -41,12 +41,41 @@ export function matchingWidth(reference, values) {
   return width === (values.d_ff ?? 4 * values.d_model) ? undefined : width;
 }
 
+/** The d_ff that a configuration has of its own, whatever equal parameters make of it. */
+export const ownWidth = (config, fields) => {
+  const { d_model, d_ff } = valuesOf({ ...config, matched: undefined }, fields);
+  return d_ff ?? 4 * d_model;
+};
+
+/**
+ * The state with what equal parameters make of it: `matched` is the d_ff with which a configuration's FFN has as many
+ * weights as that of the first one. It has none where that is its own, out of range, or fixed by trained weights.
+ */
+export function equalised(state, fields) {
+  const bare = state.configs.map(({ matched: _, ...config }) => config);
+  const field = fields?.find(({ name }) => name === 'd_ff');
+  const match = (config) => {
+    if (!state.equalParameters || !field || isFixed(config, 'd_ff')) return undefined;
+    const width = matchingWidth(valuesOf(bare[0], fields), valuesOf(config, fields));
+    return width >= field.min && width <= field.max ? width : undefined;
+  };
+  const configs = bare.map((config, index) => {
+    const matched = index > 0 ? match(config) : undefined;
+    return matched === undefined ? config : { ...config, matched };
+  });
+  return { ...state, configs };
+}
+
 /** Names of the fields in which two configurations differ. */
 export function differences(a, b, fields) {
   const left = valuesOf(a, fields);
   const right = valuesOf(b, fields);
   return new Set(fields.map(({ name }) => name).filter((name) => left[name] !== right[name]));
 }
+
+/** The residual additions of a stack, S in the fields' help. */
+export const additions = ({ depth, mixing }) => depth * (mixing === 'none' ? 1 : 2);
+const FINAL_NORM = ['pre', 'peri', 'output', 'lns', 'layer_scale'];
 
 // From correctly rounded roots, as the module takes it.
 const fourthRoot = (x) => Math.sqrt(Math.sqrt(x));
@@ -63,20 +92,53 @@ export function automatic(name, values, { norms, activations }) {
       return params?.[0]?.default;
     case 'activation_p1':
       return params?.[1]?.default;
+    case 'affine':
+      return norms.find((entry) => entry.name === values.norm)?.affine;
     case 'alpha':
-      return { deepnorm: fourthRoot(values.depth), rezero: 0, layer_scale: 1e-4 }[values.placement] ?? 1;
+      return { deepnorm: fourthRoot(additions(values)), rezero: 0, layer_scale: 1e-4 }[values.placement] ?? 1;
     case 'beta':
-      return values.placement === 'deepnorm' ? 1 / fourthRoot(4 * values.depth) : 1;
+      return values.placement === 'deepnorm' ? 1 / fourthRoot(4 * additions(values)) : 1;
+    case 'heads':
+      return values.d_model % 64 === 0 ? values.d_model / 64 : 1;
+    case 'final_norm':
+      return FINAL_NORM.includes(values.placement);
     default:
       return undefined;
   }
 }
 
+/** Every field with what AUTO stands for, as the module resolves it. */
+export const resolved = (values, catalog) =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, value ?? automatic(name, values, catalog) ?? null]),
+  );
+
 const SCALED = ['deepnorm', 'rezero', 'layer_scale'];
 const NO_NORM = ['none', 'rezero'];
+/** Whether a block has a norm at all. */
+export const hasNorm = ({ norm, placement }) => norm !== 'none' && !NO_NORM.includes(placement);
 
-/** Why a field has no effect under these values: a key of texts.noEffect, or undefined if it has one. */
-export function noEffect(name, values, catalog, trained) {
+// Fields that a single block does not have or feels in training alone: the panels where they act, and the reason elsewhere.
+const ONLY_IN = {
+  final_norm: [['depth', 'training'], 'stack'],
+  positions: [['training'], 'training'],
+  d_in: [['training'], 'training'],
+  d_out: [['training'], 'training'],
+  dropout: [['training'], 'training'],
+  residual_dropout: [['training'], 'training'],
+  momentum: [['training'], 'training'],
+};
+
+/**
+ * Why a field has no effect under these values in this panel: a key of texts.noEffect, or undefined if it has one.
+ * @param {string} [panel] default: one that runs single blocks
+ */
+export function noEffect(name, values, catalog, trained, panel = 'forward') {
+  const [panels, reason] = ONLY_IN[name] ?? [[panel]];
+  return withoutEffect(name, values, catalog, trained) ?? (panels.includes(panel) ? undefined : reason);
+}
+
+function withoutEffect(name, values, catalog, trained) {
   const params = catalog.activations.find((entry) => entry.name === values.activation)?.params.length ?? 0;
   const without = NO_NORM.includes(values.placement)
     ? 'placement_none'
@@ -98,7 +160,14 @@ export function noEffect(name, values, catalog, trained) {
     case 'groups':
       return without ?? (values.norm === 'group_norm' ? undefined : 'group_norm');
     case 'momentum':
-      return 'training';
+      return without ?? (values.norm === 'batch_norm' ? undefined : 'batch_norm');
+    case 'final_norm':
+      return values.norm === 'none' ? 'norm_none' : undefined;
+    case 'heads':
+    case 'qk_norm':
+      return values.mixing === 'attention' ? undefined : 'attention';
+    case 'causal':
+      return values.mixing === 'none' ? 'mixing' : undefined;
     case 'norm_alpha':
       return without ?? (values.norm === 'dyt' ? undefined : 'dyt');
     case 'alpha':
@@ -132,7 +201,8 @@ export function parseField(field, text) {
 
 // ---- Sliders: a position 0..1 for a value, so that wide ranges stay usable
 
-const SMALLEST = 1e-12; // of a logarithmic scale that begins at 0
+// Of a logarithmic scale that begins at 0; 1 has a place of its own.
+const smallest = ({ type }) => (type === 'int' ? 0.5 : 1e-12);
 const KNEE = 0.01; // around 0 a scale with two signs is linear below this
 
 function scaleOf({ type, min, max }) {
@@ -143,15 +213,13 @@ function scaleOf({ type, min, max }) {
 
 export function toPosition(field, value) {
   const { min, max } = field;
+  const low = min > 0 ? min : smallest(field);
   const clamped = Math.min(max, Math.max(min, value));
   switch (scaleOf(field)) {
     case 'signed':
       return 0.5 + (0.5 * Math.asinh(clamped / KNEE)) / Math.asinh(Math.max(-min, max) / KNEE);
-    case 'log': {
-      const low = min > 0 ? min : SMALLEST;
-      if (clamped < low) return 0;
-      return Math.log(clamped / low) / Math.log(max / low);
-    }
+    case 'log':
+      return clamped < low ? 0 : Math.log(clamped / low) / Math.log(max / low);
     default:
       return (clamped - min) / (max - min || 1);
   }
@@ -159,17 +227,16 @@ export function toPosition(field, value) {
 
 export function fromPosition(field, position) {
   const { type, min, max } = field;
+  const low = min > 0 ? min : smallest(field);
   let value;
   switch (scaleOf(field)) {
     case 'signed':
       value = KNEE * Math.sinh((2 * position - 1) * Math.asinh(Math.max(-min, max) / KNEE));
       if (Math.abs(value) < KNEE / 2) value = 0;
       break;
-    case 'log': {
-      const low = min > 0 ? min : SMALLEST;
+    case 'log':
       value = position === 0 ? min : low * (max / low) ** position;
       break;
-    }
     default:
       value = min + position * (max - min);
   }

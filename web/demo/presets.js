@@ -212,5 +212,6 @@ export function baseValues({ preset, weights }) {
 /** All fields that differ from the module's defaults: what an.block() is given. null stands for AUTO. */
 export function fieldsOf(config) {
   const values = { ...baseValues(config), ...config.values, ...trainedOf(config.weights)?.fixed };
+  if (config.matched) values.d_ff = config.matched; // by equal parameters
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }

@@ -1,7 +1,7 @@
 // The page's live half: signals, history, the link to the URL, and the runs in the worker. UI → state → run → results → UI.
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
-import { valuesOf } from './fields.js';
+import { equalised, valuesOf } from './fields.js';
 import { checkWidth, parseNumbers } from './input.js';
 import { panelJobs } from './panels/jobs.js';
 import { fieldsOf, trainedOf } from './presets.js';
@@ -10,7 +10,10 @@ import { texts } from './texts/index.js';
 
 // ---- State and its history
 
-export const state = signal(decodeState(location.hash));
+/** What the module lists; null until it is known. */
+export const catalog = signal(null);
+const own = signal(decodeState(location.hash));
+export const state = computed(() => equalised(own.value, catalog.value?.fields));
 const past = signal([]);
 const future = signal([]);
 export const canUndo = computed(() => past.value.length > 0);
@@ -29,7 +32,7 @@ export function update(next, label = '') {
     future.value = [];
     lastEdit = { label, time: now };
   }
-  state.value = next;
+  own.value = next;
 }
 
 export const set = (patch, label = '') => update({ ...state.value, ...patch }, label);
@@ -42,7 +45,7 @@ function travel(from, to) {
   to.value = [...to.value, state.value];
   const view = Object.fromEntries(VIEW.map((name) => [name, state.value[name]]));
   lastEdit = { label: '', time: 0 };
-  state.value = { ...target, ...view, selected: Math.min(view.selected, target.configs.length - 1) };
+  own.value = { ...target, ...view, selected: Math.min(view.selected, target.configs.length - 1) };
 }
 export const undo = () => travel(past, future);
 export const redo = () => travel(future, past);
@@ -123,7 +126,6 @@ function selectedWidth() {
 
 // ---- Worker
 
-export const catalog = signal(null);
 export const fatal = signal(null);
 let worker = null;
 let api = null;

@@ -32,6 +32,7 @@ export const PROPS = [
   { name: 'sigma', key: 'sigma', type: flag, initial: false, view: true },
   { name: 'variant', key: 'variant', type: oneOf('auto', ...VARIANTS), initial: 'auto' },
   { name: 'onlyDifferent', key: 'diff', type: flag, initial: false, view: true },
+  { name: 'equalParameters', key: 'equal', type: flag, initial: false },
   { name: 'selected', key: 'selected', type: integer(0, MAX_CONFIGS - 1), initial: 1, view: true },
   { name: 'language', key: 'lang', type: oneOf('auto', 'en', 'zh'), initial: 'auto', view: true },
   { name: 'theme', key: 'theme', type: oneOf('auto', 'light', 'dark'), initial: 'auto', view: true },

@@ -1,82 +1,187 @@
-// The block step by step through the package's public operations, to see what happens inside it. No DOM.
-// The last step is compared with block.forward, so a wiring that is drawn wrongly cannot pass unseen.
+// The block step by step through the package's public operations, to see what happens inside it, and the way of a
+// gradient back through the same steps. No DOM. What they end in is compared with block.forward and block.backward, so a
+// wiring that is drawn wrongly cannot pass unseen.
+import { attention, chain, mean, repeated } from './mixing.js';
 import { summarize } from './numbers.js';
 
-/** The places at which the signal is looked at, from bottom to top. A block has those of its placement. */
-export const STAGES = ['x', 'norm', 'up', 'hidden', 'down', 'branch', 'sum', 'y'];
+/** The places at which the signal is looked at, from bottom to top. A block has those of its mixing and placement. */
+export const STAGES = [
+  'x',
+  'mixing_norm',
+  'mixed',
+  'out',
+  'mixing_branch',
+  'mixing_sum',
+  'middle',
+  'norm',
+  'up',
+  'hidden',
+  'down',
+  'branch',
+  'sum',
+  'y',
+];
 
 /**
  * @param an an instance; the caller's scope frees what is made here
  * @param block the block whose parameters are used
  * @param x tensor [1, rows, d_model]
- * @returns {{ stages: Record<string, Tensor>, y: Tensor }}
+ * @param {{ train?: boolean }} options train: batch norm takes the batch's own statistics. There is no dropout here
+ * @returns {{ stages: Record<string, Tensor>, y: Tensor, back: (dy: Tensor) => { edges: Record<string, number>,
+ *   dx: Tensor } }} edges: the gradient's Euclidean norm by every stage, and where the branches leave the stream (enter,
+ *   mixing_enter), along the stream beside them (skip, mixing_skip), by gate, query, key and value
  */
-export function trace(an, block, x) {
-  const { parameters, buffers, config: values } = block;
-  const { activation, placement, residual } = values;
+export function trace(an, block, x, { train = false } = {}) {
   const stages = { x };
-
-  const norm = (input, prefix) => {
-    if (values.norm === 'none') return input;
-    const { kind } = an.norms.find(({ name }) => name === values.norm);
-    const options = { weight: parameters[`${prefix}_weight`], bias: parameters[`${prefix}_bias`] };
-    if (values.norm === 'dyt') options.alpha = parameters[`${prefix}_alpha`];
-    else options.eps = values.eps;
-    if (values.weight_offset !== 0) options.weightOffset = values.weight_offset;
-    if (kind === 'group') options.groups = values.groups;
-    if (kind === 'batch') {
-      options.runningMean = buffers[`${prefix}_running_mean`];
-      options.runningVar = buffers[`${prefix}_running_var`];
-    }
-    return an.norm(values.norm, input, options);
+  const edges = {};
+  const make = stepsOf(an, block, train);
+  // Where the signal is looked at, and the gradient on its way back.
+  const look = (name) => (signal) => {
+    stages[name] = signal;
+    return { y: signal, back: (gradient) => noted(name, gradient) };
   };
-  const scaled = (input, factor) => an.add(input, an.zeros(input.shape), { alpha: factor });
+  const noted = (name, gradient) => {
+    edges[name] = normOf(gradient);
+    return gradient;
+  };
 
-  let branch = x;
-  if (['pre', 'peri', 'lns', 'layer_scale'].includes(placement)) {
-    branch = norm(branch, 'norm');
-    if (placement === 'lns') branch = scaled(branch, 1 / Math.sqrt(values.layer));
-    if (branch !== x) stages.norm = branch;
-  }
+  const sublayer = (prefix, branch, leaves) => (input) => {
+    const { before, after, alpha, post } = make.around(prefix);
+    const added = chain(...before.flatMap((step) => [step, look(`${prefix}norm`)]), branch, ...after);
+    const looked = chain(added, look(`${prefix}branch`))(input);
+    const sum = block.config.residual ? an.add(input, looked.y, { alpha }) : looked.y;
+    const rest = chain(...(post ? [look(`${prefix}sum`), post] : []), look(leaves))(sum);
+    const back = (dy) => {
+      const dSum = rest.back(dy);
+      const enter = noted(`${prefix}enter`, looked.back(dSum));
+      if (!block.config.residual) return enter;
+      const skip = noted(`${prefix}skip`, alpha === 1 ? dSum : make.times(alpha)(input).back(dSum));
+      return an.add(skip, enter);
+    };
+    return { y: rest.y, back };
+  };
 
-  const { params } = an.activations.find(({ name }) => name === activation);
-  const given = [values.activation_p0, values.activation_p1];
-  const options = Object.fromEntries(params.map(({ name }, i) => [name, given[i]]));
-  const up = an.linear(branch, parameters.up, { bias: parameters.up_bias });
-  stages.up = up;
-  if (values.gated) {
-    const gate = an.linear(branch, parameters.gate, { bias: parameters.gate_bias });
-    stages.hidden = an.glu(activation, gate, up, options);
-  } else {
-    stages.hidden = an.activation(activation, up, options);
-  }
-  branch = an.linear(stages.hidden, parameters.down, { bias: parameters.down_bias });
-  stages.down = branch;
-
-  if (placement === 'peri') branch = norm(branch, 'norm2');
-  if (placement === 'output') branch = norm(branch, 'norm');
-  if (placement === 'rezero') branch = scaled(branch, parameters.scale.toArray()[0]);
-  if (placement === 'layer_scale') branch = timesRow(an, branch, parameters.scale);
-  stages.branch = branch;
-
-  let y = branch;
-  if (residual) y = an.add(x, branch, { alpha: placement === 'deepnorm' ? values.alpha : 1 });
-  if (placement === 'post' || placement === 'deepnorm') {
-    stages.sum = y;
-    y = norm(y, 'norm');
-  }
-  stages.y = y;
-  return { stages, y };
+  const mixes = block.config.mixing !== 'none';
+  const layers = [
+    ...(mixes ? [sublayer('mixing_', make.mixing(look, noted), 'middle')] : []),
+    sublayer('', make.ffn(look, noted), 'y'),
+  ];
+  const whole = chain(...layers)(x);
+  return {
+    stages,
+    y: whole.y,
+    back: (dy) => {
+      const dx = noted('x', whole.back(dy));
+      return { edges, dx };
+    },
+  };
 }
 
-// x * row for every row: the gate `identity` multiplies element by element.
-function timesRow(an, x, row) {
-  const { shape } = x;
-  const d = shape[shape.length - 1];
-  const one = row.toArray();
-  const all = new Float32Array(x.size);
-  for (let i = 0; i < all.length; i += d) all.set(one, i);
-  return an.glu('identity', x, an.tensor(all, shape));
+function normOf(tensor) {
+  let sum = 0;
+  for (const value of tensor.toArray()) sum += value * value;
+  return Math.sqrt(sum);
+}
+
+// The steps of a block with its parameters.
+function stepsOf(an, block, train) {
+  const { parameters, buffers, config: values } = block;
+  const { placement, d_model } = values;
+  const alone = (make) => an.scope(make);
+
+  const linear = (name) => {
+    const weight = parameters[name];
+    const options = { bias: parameters[`${name}_bias`] };
+    return (x) => ({
+      y: an.linear(x, weight, options),
+      back: (dy) => alone(() => an.linearBackward(x, weight, dy, options).dx),
+    });
+  };
+  const norm = (prefix) => {
+    const options = normOptions(an, values, prefix, parameters, buffers, train);
+    return (x) => ({
+      y: an.norm(values.norm, x, options),
+      back: (dy) => alone(() => an.normBackward(values.norm, x, dy, options).dx),
+    });
+  };
+  const times = (factor) => {
+    const scaled = (x) => alone(() => an.add(x, an.zeros(x.shape), { alpha: factor }));
+    return (x) => ({ y: scaled(x), back: scaled });
+  };
+  // The gate `identity` multiplies element by element.
+  const timesRow = (row) => {
+    const product = (x) => alone(() => an.glu('identity', x, an.tensor(repeated(row.toArray(), x.size), x.shape)));
+    return (x) => ({ y: product(x), back: product });
+  };
+
+  /** What a placement has before and behind the branch, and on the stream. */
+  const around = (prefix) => {
+    const has = values.norm !== 'none';
+    const is = (...placements) => placements.includes(placement);
+    const scale = parameters[`${prefix}scale`];
+    const before = has && is('pre', 'peri', 'lns', 'layer_scale') ? [norm(`${prefix}norm`)] : [];
+    if (placement === 'lns') before.push(times(1 / Math.sqrt(values.layer)));
+    const after = [];
+    if (has && is('peri')) after.push(norm(`${prefix}norm2`));
+    if (has && is('output')) after.push(norm(`${prefix}norm`));
+    if (is('rezero')) after.push(times(scale.toArray()[0]));
+    if (is('layer_scale')) after.push(timesRow(scale));
+    return {
+      before: before.length > 1 ? [chain(...before)] : before,
+      after,
+      alpha: is('deepnorm') ? values.alpha : 1,
+      post: is('post', 'deepnorm') && (has ? norm(`${prefix}norm`) : (x) => ({ y: x, back: (dy) => dy })),
+    };
+  };
+
+  const activationOptions = () => {
+    const { params } = an.activations.find(({ name }) => name === values.activation);
+    const given = [values.activation_p0, values.activation_p1];
+    return Object.fromEntries(params.map(({ name }, i) => [name, given[i]]));
+  };
+
+  const ffn = (look, noted) => {
+    const options = activationOptions();
+    const name = values.activation;
+    const dense = chain(linear('up'), look('up'), (up) => ({
+      y: an.activation(name, up, options),
+      back: (dy) => an.activationBackward(name, up, dy, options),
+    }));
+    const gated = (x) => {
+      const up = chain(linear('up'), look('up'))(x);
+      const gate = linear('gate')(x);
+      const back = (dy) => {
+        const { dGate, dUp } = an.gluBackward(name, gate.y, up.y, dy, options);
+        return an.add(gate.back(noted('gate', dGate)), up.back(dUp));
+      };
+      return { y: an.glu(name, gate.y, up.y, options), back };
+    };
+    return chain(values.gated ? gated : dense, look('hidden'), linear('down'), look('down'));
+  };
+
+  const mixing = (look, noted) => {
+    const last = [look('mixed'), linear('out'), look('out')];
+    if (values.mixing === 'attention') return chain(attention(an, block, linear, noted), ...last);
+    const noting = (x) => ({ y: x, back: (dy) => noted('value', dy) });
+    return chain(mean(an, values.causal, d_model), linear('value'), noting, ...last);
+  };
+
+  return { around, ffn, mixing, times };
+}
+
+function normOptions(an, values, prefix, parameters, buffers, train) {
+  const { kind } = an.norms.find(({ name }) => name === values.norm);
+  const options = { weight: parameters[`${prefix}_weight`], bias: parameters[`${prefix}_bias`] };
+  if (values.norm === 'dyt') options.alpha = parameters[`${prefix}_alpha`];
+  else options.eps = values.eps;
+  if (values.weight_offset !== 0) options.weightOffset = values.weight_offset;
+  if (kind === 'group') options.groups = values.groups;
+  if (kind === 'batch') {
+    options.training = train;
+    if (!train) options.runningMean = buffers[`${prefix}_running_mean`];
+    if (!train) options.runningVar = buffers[`${prefix}_running_var`];
+  }
+  return options;
 }
 
 /** The largest |a - b| relative to the largest |b|; 0 where both are not finite alike. */

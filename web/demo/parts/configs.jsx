@@ -1,8 +1,9 @@
 // The list of configurations (wide) and the strip of chips (narrow).
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { valuesOf } from '../fields.js';
-import { catalog, results, set, state, text, update } from '../session.js';
-import { cleanName, duplicateConfig, editConfig, MAX_CONFIGS, removeConfig } from '../state.js';
+import { useState } from 'preact/hooks';
+import { hasNorm, ownWidth, valuesOf } from '../fields.js';
+import { catalog, results, set, state, text } from '../session.js';
+import { MAX_CONFIGS } from '../state.js';
+import { ConfigMenu, move, NameField } from './config-menu.jsx';
 import { LETTERS, lookOf } from './look.js';
 
 export { LETTERS, lookOf };
@@ -39,13 +40,16 @@ export const normName = (name) => NORM_NAMES[name] ?? name;
 export const activationName = (name, gated) =>
   gated ? (GATED_NAMES[name] ?? `${ACTIVATION_NAMES[name] ?? name} GLU`) : (ACTIVATION_NAMES[name] ?? name);
 
-/** "LayerNorm · GELU · 128 × 512" */
+/** "LayerNorm · attention · GELU · 128 × 512"; where equal parameters change d_ff, "512 → 341". */
 export function summaryOf(config) {
   if (!catalog.value) return '\u00a0';
-  const values = valuesOf(config, catalog.value.fields);
-  const norm = ['none', 'rezero'].includes(values.placement) || values.norm === 'none' ? null : normName(values.norm);
-  const sizes = `${values.d_model} × ${values.d_ff ?? 4 * values.d_model}`;
-  return [norm, activationName(values.activation, values.gated), sizes].filter(Boolean).join(' · ');
+  const { fields } = catalog.value;
+  const values = valuesOf(config, fields);
+  const norm = hasNorm(values) ? normName(values.norm) : null;
+  const mixing = values.mixing === 'none' ? null : text.value.mixings[values.mixing];
+  const width = values.d_ff ?? 4 * values.d_model;
+  const sizes = `${values.d_model} × ${config.matched ? `${ownWidth(config, fields)} → ` : ''}${width}`;
+  return [norm, mixing, activationName(values.activation, values.gated), sizes].filter(Boolean).join(' · ');
 }
 
 /** A letter in the configuration's colour. */
@@ -54,17 +58,97 @@ export const Letter = ({ index }) => <b class={`letter ${lookOf(index)}`}>{LETTE
 export function ConfigList({ onAdd }) {
   const t = text.value;
   const { configs, selected } = state.value;
+  const [drag, setDrag] = useState(null); // { from, to }
+  // Before which card the dragged one would come to stand.
+  const before = drag && (drag.to > drag.from ? drag.to + 1 : drag.to);
   return (
     <section aria-label={t.configs.title}>
-      <ul class="config-list">
+      <ul class={`config-list ${before === configs.length ? 'drop-last' : ''}`}>
         {configs.map((config, index) => (
-          <ConfigCard key={index} config={config} index={index} selected={index === selected} />
+          <ConfigCard
+            key={index}
+            {...{ config, index, setDrag }}
+            selected={index === selected}
+            mark={index === drag?.from ? 'dragged' : index === before ? 'drop-before' : ''}
+          />
         ))}
       </ul>
-      <div class="pad">
+      <div class="pad list-foot">
         <AddButton onAdd={onAdd} label={`+ ${t.configs.add}`} />
+        <EqualParameters />
       </div>
     </section>
+  );
+}
+
+/** Sizes the FFNs of all configurations alike, and says which it has changed. */
+export function EqualParameters() {
+  const t = text.value.configs;
+  const { configs, equalParameters } = state.value;
+  if (configs.length < 2 || !catalog.value) return null;
+  const { fields } = catalog.value;
+  const changed = configs.flatMap((config, index) =>
+    config.matched ? `${LETTERS[index]} ${ownWidth(config, fields)} → ${config.matched}` : [],
+  );
+  return (
+    <div class="equal-parameters">
+      <button
+        type="button"
+        class="switch"
+        role="switch"
+        aria-checked={equalParameters}
+        title={t.equalHelp}
+        onClick={() => set({ equalParameters: !equalParameters }, 'equal parameters')}
+      >
+        <span class="knob" aria-hidden="true" />
+        <span class="switch-text">{t.equal}</span>
+      </button>
+      <p class="note">
+        {equalParameters
+          ? changed.length > 0
+            ? t.equalChanged(changed.join(text.value.sign.comma))
+            : t.equalAlready
+          : t.equalHelp}
+      </p>
+    </div>
+  );
+}
+
+// The place at which a dragged card is let go: below every other one whose middle is above the pointer.
+const placeAt = (list, from, y) =>
+  [...list.children].filter((card, i) => {
+    const { top, height } = card.getBoundingClientRect();
+    return i !== from && top + height / 2 < y;
+  }).length;
+
+/** Drags its card along the list; the menu does the same by keyboard. */
+function Handle({ index, setDrag }) {
+  const t = text.value;
+  const onPointerDown = (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    const handle = event.currentTarget;
+    const list = handle.closest('ul');
+    let to = index;
+    const follow = ({ clientY }) => {
+      to = placeAt(list, index, clientY);
+      setDrag({ from: index, to });
+    };
+    const end = ({ type }) => {
+      handle.removeEventListener('pointermove', follow);
+      for (const name of ['pointerup', 'pointercancel']) handle.removeEventListener(name, end);
+      setDrag(null);
+      if (type === 'pointerup') move(index, to);
+    };
+    handle.setPointerCapture(event.pointerId);
+    handle.addEventListener('pointermove', follow);
+    for (const name of ['pointerup', 'pointercancel']) handle.addEventListener(name, end);
+  };
+  return (
+    <svg class="handle" viewBox="0 0 8 16" aria-hidden="true" onPointerDown={onPointerDown}>
+      <title>{t.configs.drag}</title>
+      <path d="M2 4h0M6 4h0M2 8h0M6 8h0M2 12h0M6 12h0" />
+    </svg>
   );
 }
 
@@ -84,11 +168,12 @@ function AddButton({ onAdd, label }) {
   );
 }
 
-function ConfigCard({ config, index, selected }) {
+function ConfigCard({ config, index, selected, setDrag, mark }) {
   const [renaming, setRenaming] = useState(false);
   const error = results.value[index]?.error;
   return (
-    <li class={`config-card ${lookOf(index)} ${selected ? 'selected' : ''}`}>
+    <li class={`config-card ${lookOf(index)} ${selected ? 'selected' : ''} ${mark}`}>
+      <Handle index={index} setDrag={setDrag} />
       {renaming ? (
         <div class="config-main">
           <Letter index={index} />
@@ -122,130 +207,6 @@ export function ConfigError({ error }) {
       {t.run.failed} {error.message.replace(/\.?$/, '.')}
       {error.code === 'OUT_OF_MEMORY' && ` ${t.run.memoryHint}`} <code>{error.code}</code>
     </p>
-  );
-}
-
-function NameField({ index, onDone }) {
-  const t = text.value;
-  const field = useRef(null);
-  const done = useRef(false);
-  useLayoutEffect(() => field.current.select(), []);
-  const finish = (keep) => {
-    if (done.current) return;
-    done.current = true;
-    if (keep) update(editConfig(state.value, index, { name: cleanName(field.current.value) }), `rename ${index}`);
-    onDone();
-  };
-  return (
-    <input
-      ref={field}
-      class="name-field"
-      aria-label={t.configs.name}
-      maxLength={40}
-      defaultValue={state.value.configs[index].name}
-      onBlur={() => finish(true)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') finish(true);
-        if (event.key === 'Escape') finish(false);
-      }}
-    />
-  );
-}
-
-function ConfigMenu({ index, onRename }) {
-  const t = text.value;
-  const [open, setOpen] = useState(false);
-  const root = useRef(null);
-  const { configs } = state.value;
-  // Before the next key arrives.
-  useLayoutEffect(() => {
-    if (!open) return undefined;
-    root.current.querySelector('[role=menuitem]:not(:disabled)').focus();
-    const outside = (event) => root.current.contains(event.target) || setOpen(false);
-    addEventListener('pointerdown', outside);
-    return () => removeEventListener('pointerdown', outside);
-  }, [open]);
-  const close = () => {
-    setOpen(false);
-    root.current.querySelector('button').focus();
-  };
-  const onKeyDown = (event) => {
-    if (event.key === 'Escape' && open) close();
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!open || !step) return;
-    event.preventDefault();
-    const items = [...root.current.querySelectorAll('[role=menuitem]:not(:disabled)')];
-    items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
-  };
-  const item = (label, act, disabled) => (
-    <button
-      type="button"
-      role="menuitem"
-      disabled={disabled}
-      onClick={() => {
-        setOpen(false);
-        act();
-      }}
-    >
-      {label}
-    </button>
-  );
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the menu inside
-    <div class="menu" ref={root} onKeyDown={onKeyDown}>
-      <button
-        type="button"
-        class="quiet dots"
-        aria-haspopup="menu"
-        aria-expanded={open}
-        aria-label={t.configs.menu(configs[index].name)}
-        onClick={() => setOpen(!open)}
-      >
-        ⋯
-      </button>
-      {open && (
-        <div role="menu" class="menu-items">
-          {item(t.configs.rename, onRename)}
-          {item(
-            t.configs.duplicate,
-            () => update(duplicateConfig(state.value, index), 'duplicate'),
-            configs.length >= MAX_CONFIGS,
-          )}
-          {item(t.configs.remove, () => update(removeConfig(state.value, index), 'remove'), configs.length <= 1)}
-        </div>
-      )}
-    </div>
-  );
-}
-
-/** For the sheet, where there is room for buttons and no list. */
-export function ConfigActions() {
-  const t = text.value;
-  const { configs, selected } = state.value;
-  const [renaming, setRenaming] = useState(false);
-  if (renaming) return <NameField index={selected} onDone={() => setRenaming(false)} />;
-  return (
-    <div class="config-actions">
-      <button type="button" class="button small" onClick={() => setRenaming(true)}>
-        {t.configs.rename}
-      </button>
-      <button
-        type="button"
-        class="button small"
-        disabled={configs.length >= MAX_CONFIGS}
-        onClick={() => update(duplicateConfig(state.value, selected), 'duplicate')}
-      >
-        {t.configs.duplicate}
-      </button>
-      <button
-        type="button"
-        class="button small"
-        disabled={configs.length <= 1}
-        onClick={() => update(removeConfig(state.value, selected), 'remove')}
-      >
-        {t.configs.remove}
-      </button>
-    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 // One field of a configuration: label, control, typed value, reset, help, error. Everything follows from an.fields.
 import { useEffect, useState } from 'preact/hooks';
-import { defaultOf, fromPosition, isFixed, parseField, resetOf, toPosition } from '../fields.js';
+import { defaultOf, fromPosition, isFixed, ownWidth, parseField, resetOf, toPosition } from '../fields.js';
 import { fieldValue, plainFormula } from '../format.js';
 import { catalog, state, text, update } from '../session.js';
 import { editField } from '../state.js';
@@ -22,14 +22,16 @@ const helpOf = (field) => {
   return translated ? `${translated}（${field.name}）` : field.help;
 };
 
-export function Field({ field, index, values, resolved, differs, error }) {
+/** @param props.reason why the field has no effect here */
+export function Field({ field, index, values, resolved, differs, error, reason }) {
   const t = text.value;
   const config = state.value.configs[index];
   const [asked, setAsked] = useState(false);
   const [typed, setTyped] = useState(null); // { error, detail } of what was typed last
   const id = `field-${field.name}`;
   const name = labelOf(field, values);
-  const fixed = isFixed(config, field.name);
+  const matched = field.name === 'd_ff' && config.matched;
+  const fixed = isFixed(config, field.name) || Boolean(matched);
   const { changed } = resetOf(config, field);
   const value = values[field.name];
   const edit = (next) => {
@@ -50,7 +52,9 @@ export function Field({ field, index, values, resolved, differs, error }) {
     describedBy: `${id}-help ${message ? `${id}-error` : ''}`,
   };
   return (
-    <div class={`field ${differs ? 'differs' : ''} ${fixed ? 'fixed' : ''} ${message ? 'wrong' : ''}`}>
+    <div
+      class={`field ${differs ? 'differs' : ''} ${fixed ? 'fixed' : ''} ${message ? 'wrong' : ''} ${reason ? 'unused' : ''}`}
+    >
       <span class="field-label">
         <label for={id}>{name}</label>
         <button
@@ -68,7 +72,7 @@ export function Field({ field, index, values, resolved, differs, error }) {
           </abbr>
         )}
       </span>
-      {field.options ? (
+      {field.options || (field.type === 'bool' && defaultOf(field) === null) ? (
         <Select {...control} />
       ) : field.type === 'bool' ? (
         <Switch {...control} />
@@ -91,9 +95,11 @@ export function Field({ field, index, values, resolved, differs, error }) {
         <span class="reset" />
       )}
       <p class={asked ? 'field-help' : 'visually-hidden'} id={`${id}-help`}>
-        {helpOf(field)} {fixed && t.inspector.fixed}
+        {helpOf(field)} {fixed && !matched && t.inspector.fixed}
         {field.name === 'placement' && ` ${catalog.value.placements.find((entry) => entry.name === value)?.help ?? ''}`}
       </p>
+      {matched && <p class="note">{t.inspector.matched(ownWidth(config, catalog.value.fields), matched)}</p>}
+      {reason && <p class="note">{reason}</p>}
       {message && (
         <p class="error-text" id={`${id}-error`} role="alert">
           {message}
@@ -104,27 +110,34 @@ export function Field({ field, index, values, resolved, differs, error }) {
 }
 
 function optionText(field, option) {
-  if (field.type !== 'placement') return option;
+  if (field.type !== 'placement') return fieldValue(option);
   const formula = catalog.value.placements.find(({ name }) => name === option)?.formula;
   return formula ? `${option}: ${plainFormula(formula)}` : option;
 }
 
-function Select({ field, id, value, fixed, edit, describedBy }) {
+function Select({ field, id, value, resolved, fixed, edit, describedBy }) {
   const t = text.value;
   const automatic = defaultOf(field) === null;
+  const options = field.options ?? [true, false];
   return (
     <span class="control">
       <select
         id={id}
-        value={value ?? 'auto'}
+        value={String(value ?? 'auto')}
         disabled={fixed}
         aria-describedby={describedBy}
-        onChange={(event) => edit(event.target.value === 'auto' && automatic ? null : event.target.value)}
+        onChange={(event) => edit(options.find((option) => String(option) === event.target.value) ?? null)}
       >
-        {automatic && <option value="auto">{t.inspector.auto}</option>}
-        {!field.options.includes(value) && value !== null && <option value={value}>{String(value)}</option>}
-        {field.options.map((option) => (
-          <option key={option} value={option} title={field.type === 'activation' ? activationName(option) : undefined}>
+        {automatic && (
+          <option value="auto">{`${t.inspector.auto}${resolved === undefined ? '' : `: ${fieldValue(resolved)}`}`}</option>
+        )}
+        {!options.includes(value) && value !== null && <option value={String(value)}>{String(value)}</option>}
+        {options.map((option) => (
+          <option
+            key={String(option)}
+            value={String(option)}
+            title={field.type === 'activation' ? activationName(option) : undefined}
+          >
             {optionText(field, option)}
           </option>
         ))}

@@ -3,7 +3,8 @@ import { automatic, differences, GROUPS, matchingWidth, noEffect, valuesOf } fro
 import { PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
 import { editConfig, editField } from '../state.js';
-import { ConfigActions, ConfigError, LETTERS, lookOf } from './configs.jsx';
+import { ConfigActions } from './config-menu.jsx';
+import { ConfigError, EqualParameters, LETTERS, lookOf } from './configs.jsx';
 import { Field, labelOf } from './field.jsx';
 import { Formula } from './formula.jsx';
 import { Wiring } from './wiring.jsx';
@@ -52,6 +53,7 @@ export function Inspector({ onEdit, withActions }) {
           {t.configs.onlyDifferent}
         </label>
       )}
+      {withActions && <EqualParameters />}
       {onlyDifferent && shown.size === 0 && <p class="note">{t.configs.nothingDiffers}</p>}
       {GROUPS.map((group) => (
         <Group
@@ -69,33 +71,30 @@ export function Inspector({ onEdit, withActions }) {
 function Group({ group, fields, config, index, values, differs, faulty, error }) {
   const t = text.value;
   const trained = Boolean(trainedOf(config.weights));
-  const reasons = new Map(fields.map(({ name }) => [name, noEffect(name, values, catalog.value, trained)]));
+  const { panel } = state.value;
+  const reasons = new Map(fields.map(({ name }) => [name, noEffect(name, values, catalog.value, trained, panel)]));
   const active = fields.filter(({ name }) => !reasons.get(name));
   const idle = fields.filter(({ name }) => reasons.get(name));
   if (fields.length === 0) return null;
+  const control = (field) => (
+    <Field
+      key={field.name}
+      {...{ field, index, values }}
+      resolved={automatic(field.name, values, catalog.value)}
+      differs={differs.has(field.name)}
+      error={faulty === field.name ? error.message : undefined}
+      reason={t.noEffect[reasons.get(field.name)]}
+    />
+  );
   return (
     <fieldset class="group">
       <legend>{t.groups[group] ?? group}</legend>
-      {active.map((field) => (
-        <Field
-          key={field.name}
-          {...{ field, index, values }}
-          resolved={automatic(field.name, values, catalog.value)}
-          differs={differs.has(field.name)}
-          error={faulty === field.name ? error.message : undefined}
-        />
-      ))}
+      {active.map(control)}
       {group === 'size' && <EqualWeights {...{ config, index, values, fields }} />}
       {idle.length > 0 && (
         <details class="idle">
-          <summary>{t.inspector.idle(idle.length)}</summary>
-          <ul>
-            {idle.map((field) => (
-              <li key={field.name}>
-                <span>{labelOf(field, values)}</span> {t.noEffect[reasons.get(field.name)]}
-              </li>
-            ))}
-          </ul>
+          <summary>{t.inspector.idle(idle.map((field) => labelOf(field, values)))}</summary>
+          {idle.map(control)}
         </details>
       )}
     </fieldset>
