@@ -1,0 +1,87 @@
+// Opens a file of weights: what it is, what it holds, and which feed-forward layers are in it.
+import { FileError, short } from './errors.js';
+import { readGgufHeader } from './gguf.js';
+import { findInGraph } from './graph.js';
+import { findLayers } from './layers.js';
+import { readOnnxHeader } from './onnx.js';
+import { readSafetensorsHeader } from './safetensors.js';
+import { looksLike, unlike } from './sniff.js';
+
+const HEAD = 64;
+const MAX_METADATA = 60; // entries that are shown
+
+/**
+ * @param source { size, read(offset, length) }
+ * @param {string} name the file's name, which decides where the content does not
+ * @param known the module's activations, as graph.js wants them
+ * @returns {Promise<{ source, layers, summary }>} layers as of layers.js, for readLayer(); summary: plain, for the page
+ */
+export async function openWeights(source, name, known) {
+  if (source.size === 0) throw new FileError('EMPTY');
+  const head = await source.read(0, Math.min(HEAD, source.size));
+  const format = looksLike(head, name, source.size);
+  if (!format) throw new FileError('UNRELATED', unlike(head, name));
+  const read = { safetensors: readSafetensorsHeader, gguf: readGgufHeader, onnx: readOnnxHeader }[format];
+  const header = await read(source);
+  const layers = format === 'onnx' ? await findInGraph(source, header, known) : findLayers(header);
+  return { source, layers, summary: summaryOf(source, header, layers) };
+}
+
+function summaryOf(source, header, layers) {
+  const dtypes = new Map();
+  for (const { dtype } of header.tensors.values()) dtypes.set(dtype, (dtypes.get(dtype) ?? 0) + 1);
+  return {
+    format: header.format,
+    version: header.version,
+    size: source.size,
+    tensors: header.tensors.size,
+    dtypes: [...dtypes].sort((a, b) => b[1] - a[1]).slice(0, 12),
+    metadata: shown(header.metadata),
+    quantised: quantised(header.nodes),
+    layers: layers.map(plain),
+  };
+}
+
+// What tells the model apart first.
+const FIRST = [
+  'general.name',
+  'general.architecture',
+  'general.size_label',
+  'general.quantized_by',
+  'producer',
+  'graph',
+];
+const rank = (key) => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
+
+const shown = (metadata) =>
+  metadata
+    .filter(([, value]) => value !== '')
+    .sort(([a], [b]) => rank(a) - rank(b))
+    .slice(0, MAX_METADATA)
+    .map(([key, value]) => [short(key), short(value, 200)]);
+
+// Where no layer is found, the products of integers that the graph has instead say why.
+const quantised = (nodes = []) =>
+  [...new Set(nodes.map(({ op }) => op))].filter((op) =>
+    /Integer|NBits|QLinear|DequantizeLinear|QAttention|QGemm/.test(op),
+  );
+
+function plain({ key, family, fixed, start, guessed, omits, dtypes, bytes, problem, parameters }) {
+  return {
+    key,
+    family,
+    fixed,
+    start,
+    guessed,
+    omits,
+    dtypes,
+    bytes,
+    problem,
+    parameters: parameters.map(({ name, tensor, shape }) => ({
+      name,
+      shape,
+      tensor: tensor ? short(tensor.name, 120) : '',
+      dtype: tensor?.dtype ?? '',
+    })),
+  };
+}
