@@ -10,7 +10,7 @@ import * as fields from '../../web/demo/fields.js';
 import * as format from '../../web/demo/format.js';
 import { checkWidth, InputError, parseCsv, parseJson, parseNpy, parseNumbers } from '../../web/demo/input.js';
 import { agree, histograms, medianSpread, seededNormal, summarize } from '../../web/demo/numbers.js';
-import { fieldsOf, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
+import { counterpart, fieldsOf, LAYERS, PRESET_GROUPS, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
 import { Gauge, standing, workingSet } from '../../web/demo/roofline.js';
 import * as state from '../../web/demo/state.js';
 import { texts } from '../../web/demo/texts/index.js';
@@ -37,7 +37,7 @@ const anyValue = fc.oneof(
 const anyConfig = fc.record(
   {
     name: anyName,
-    preset: fc.constantFrom('', ...PRESETS.map(({ id }) => id)),
+    preset: fc.constantFrom('', ...[...PRESETS, ...LAYERS].map(({ id }) => id)),
     weights: fc.constantFrom('', ...TRAINED.map(({ id }) => id)),
     values: fc.dictionary(fc.constantFrom(...fieldNames), anyValue).map((values) => ({ ...values })),
     color: fc.integer({ min: 0, max: 5 }),
@@ -300,8 +300,14 @@ test('an input whose last axis is not d_model is refused', () => {
 // ---- Presets and fields against the module
 
 test('presets are configurations of this module', () => {
-  assert.equal(new Set(PRESETS.map(({ id }) => id)).size, PRESETS.length);
-  for (const { id, values: own, omits } of PRESETS) {
+  const all = [...PRESETS, ...LAYERS];
+  assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
+  assert.ok(PRESETS.filter(({ group }) => group !== 'wiring').length >= 25);
+  for (const { id, name: title, group, values: own, omits, source } of all) {
+    assert.ok(PRESET_GROUPS.includes(group), `${id}: ${group}`);
+    assert.equal(state.cleanName(title), title, id);
+    assert.match(source[1], /^https:\/\/(huggingface\.co|arxiv\.org|github\.com)\//, id);
+    assert.ok(source[0].length > 2, id);
     for (const [name, value] of Object.entries(own)) {
       const field = catalog.fields.find((candidate) => candidate.name === name);
       assert.ok(field, `${id}: ${name} is a field`);
@@ -312,10 +318,8 @@ test('presets are configurations of this module', () => {
     for (const key of omits)
       for (const { omits: known } of Object.values(texts)) assert.ok(known[key], `${id}: ${key}`);
     const config = fields.valuesOf({ preset: id, weights: '', values: {} }, catalog.fields);
-    if (estimate(config).bytes > 64e6) continue;
-    const block = an.block(own, { seed: 1 });
-    assert.equal(block.config.d_model, own.d_model);
-    block.dispose();
+    if (!id.endsWith('_layer')) assert.equal(estimate(config).bytes > 200e6, group === 'large', id);
+    an.block({ ...own, d_model: 2 * (own.heads ?? 1), d_ff: 3 }, { seed: 1 }).dispose();
   }
 });
 
@@ -327,6 +331,25 @@ test('presets of models have the sizes of the models', () => {
   assert.equal(parameters('bert_base', false), 4_718_592);
   assert.equal(parameters('smollm2_135m', false), 2_654_208);
   assert.equal(parameters('llama2_7b', false), 135_266_304);
+  // GPT-2's layer: 124 439 808 of the model less embeddings and last norm, by 12.
+  const block = an.block(presetOf('gpt2_small_layer').values, { seed: 1 });
+  assert.equal(block.cost(1).parameters, (124_439_808 - 50_257 * 768 - 1024 * 768 - 2 * 768) / 12);
+  block.dispose();
+});
+
+test('a model’s block with its attention is the same block but for the attention', () => {
+  assert.ok(LAYERS.length >= 15);
+  for (const layer of LAYERS) {
+    const without = counterpart(layer.id);
+    assert.equal(counterpart(without.id), layer);
+    const { mixing, heads, causal, init, depth, residual_dropout, ...rest } = layer.values;
+    assert.equal(mixing, 'attention');
+    assert.equal(layer.values.d_model % heads, 0, layer.id);
+    for (const [name, value] of Object.entries(rest)) assert.equal(value, without.values[name], `${layer.id}: ${name}`);
+    assert.ok(!layer.omits.includes('attention'));
+  }
+  assert.equal(counterpart('post_norm'), undefined);
+  assert.equal(counterpart('llama3_2_1b'), undefined, 'grouped queries');
 });
 
 test('every field has a group of the inspector, and a slider position for its values', () => {

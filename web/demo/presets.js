@@ -1,194 +1,58 @@
-// The block as real models configure it. Values are config.def's fields; `omits` names what a single FFN block leaves
-// out of the model (the keys are texts). Sources: the models' published configuration files; figures that only the
-// paper gives are taken from the paper.
+// What a configuration can begin with: wirings, blocks of real models (models.js), and trained weights. A preset's values
+// are config.def's fields; `omits` names what a single block leaves out (the keys are texts).
+import { parseReference } from './files/reference.js';
+import { MODELS } from './models.js';
 
-const bertLike = {
-  d_model: 768,
-  d_ff: 3072,
-  activation: 'gelu_erf',
-  norm: 'layer_norm',
-  init: 'normal',
-  init_std: 0.02,
-};
-const llamaLike = {
-  activation: 'silu',
-  gated: true,
-  bias: false,
-  norm: 'rms_norm',
-  eps: 1e-5,
-  placement: 'pre',
-  init: 'normal',
-  init_std: 0.02,
-};
 const small = { d_model: 128, d_ff: 512, init: 'xavier_normal' };
 
-export const PRESETS = [
-  {
-    id: 'post_norm',
-    name: 'Post-Norm',
-    group: 'wiring',
-    values: { ...small, placement: 'post' },
-    omits: [],
-  },
-  { id: 'pre_norm', name: 'Pre-Norm', group: 'wiring', values: { ...small, placement: 'pre' }, omits: ['final_norm'] },
-  {
-    id: 'deepnorm',
-    name: 'DeepNorm',
-    group: 'wiring',
-    // Wang et al. 2022 for a stack of 24 single blocks: alpha = 24^(1/4), beta = 96^(-1/4).
-    values: { ...small, placement: 'deepnorm', depth: 24 },
-    omits: ['attention'],
-  },
-  {
-    id: 'dyt',
-    name: 'DyT',
-    group: 'wiring',
-    values: { ...small, norm: 'dyt', norm_alpha: 0.5, placement: 'pre' },
-    omits: [],
-  },
-  { id: 'peri', name: 'Peri-LN', group: 'wiring', values: { ...small, placement: 'peri' }, omits: ['final_norm'] },
-  {
-    id: 'lns',
-    name: 'LayerNorm Scaling',
-    group: 'wiring',
-    values: { ...small, placement: 'lns', layer: 12 },
-    omits: ['final_norm'],
-  },
-  { id: 'rezero', name: 'ReZero', group: 'wiring', values: { ...small, placement: 'rezero', alpha: 0 }, omits: [] },
-  {
-    id: 'layer_scale',
-    name: 'LayerScale',
-    group: 'wiring',
-    values: { ...small, placement: 'layer_scale', alpha: 1e-4 },
-    omits: [],
-  },
-  {
-    id: 'transformer_base',
-    name: 'Transformer-base',
-    group: 'model',
-    values: {
-      d_model: 512,
-      d_ff: 2048,
-      activation: 'relu',
-      norm: 'layer_norm',
-      eps: 1e-6,
-      placement: 'post',
-      init: 'xavier_normal',
-    },
-    omits: ['attention', 'dropout'],
-  },
-  {
-    id: 'bert_base',
-    name: 'BERT-base',
-    group: 'model',
-    values: { ...bertLike, eps: 1e-12, placement: 'post' },
-    omits: ['attention', 'dropout', 'truncated'],
-  },
-  {
-    id: 'gpt2_small',
-    name: 'GPT-2 small',
-    group: 'model',
-    values: { ...bertLike, activation: 'gelu_tanh', eps: 1e-5, placement: 'pre' },
-    omits: ['attention', 'dropout', 'scaled_init', 'final_norm'],
-  },
-  {
-    id: 't5_base',
-    name: 'T5-base',
-    group: 'model',
-    values: {
-      d_model: 768,
-      d_ff: 3072,
-      activation: 'relu',
-      bias: false,
-      norm: 'rms_norm',
-      eps: 1e-6,
-      placement: 'pre',
-      init: 'xavier_normal',
-    },
-    omits: ['attention', 'dropout', 'own_init', 'final_norm'],
-  },
-  {
-    id: 't5_v1_1_base',
-    name: 'T5 v1.1-base',
-    group: 'model',
-    values: {
-      d_model: 768,
-      d_ff: 2048,
-      activation: 'gelu_tanh',
-      gated: true,
-      bias: false,
-      norm: 'rms_norm',
-      eps: 1e-6,
-      placement: 'pre',
-      init: 'xavier_normal',
-    },
-    omits: ['attention', 'own_init', 'final_norm'],
-  },
-  {
-    id: 'vit_b16',
-    name: 'ViT-B/16',
-    group: 'model',
-    values: { ...bertLike, eps: 1e-12, placement: 'pre' },
-    omits: ['attention', 'truncated', 'final_norm'],
-  },
-  {
-    id: 'pythia_160m',
-    name: 'Pythia-160M',
-    group: 'model',
-    values: { ...bertLike, eps: 1e-5, placement: 'pre' },
-    omits: ['attention', 'parallel', 'own_init', 'final_norm'],
-  },
-  {
-    id: 'smollm2_135m',
-    name: 'SmolLM2-135M',
-    group: 'model',
-    values: { ...llamaLike, d_model: 576, d_ff: 1536, init_std: 0.0416667 },
-    omits: ['attention', 'final_norm'],
-  },
-  {
-    id: 'qwen2_5_0_5b',
-    name: 'Qwen2.5-0.5B',
-    group: 'model',
-    values: { ...llamaLike, d_model: 896, d_ff: 4864, eps: 1e-6 },
-    omits: ['attention', 'final_norm'],
-  },
-  {
-    id: 'tinyllama_1_1b',
-    name: 'TinyLlama-1.1B',
-    group: 'model',
-    values: { ...llamaLike, d_model: 2048, d_ff: 5632 },
-    omits: ['attention', 'final_norm'],
-  },
-  {
-    id: 'gemma2_2b',
-    name: 'Gemma-2-2B',
-    group: 'model',
-    values: {
-      ...llamaLike,
-      d_model: 2304,
-      d_ff: 9216,
-      activation: 'gelu_tanh',
-      eps: 1e-6,
-      weight_offset: 1,
-      placement: 'peri',
-    },
-    omits: ['attention', 'softcap', 'final_norm', 'own_init'],
-  },
-  {
-    id: 'olmo2_7b',
-    name: 'OLMo-2-7B',
-    group: 'large',
-    values: { ...llamaLike, d_model: 4096, d_ff: 11008, eps: 1e-6, placement: 'output' },
-    omits: ['attention', 'truncated', 'final_norm'],
-  },
-  {
-    id: 'llama2_7b',
-    name: 'Llama-2-7B',
-    group: 'large',
-    values: { ...llamaLike, d_model: 4096, d_ff: 11008 },
-    omits: ['attention', 'final_norm'],
-  },
+// A wiring is from a paper.
+const wiring = (id, name, values, omits, paper, number) => ({
+  id,
+  name,
+  group: 'wiring',
+  values: { ...small, ...values },
+  omits,
+  source: [paper, `https://arxiv.org/abs/${number}`],
+});
+const xiong = ['Xiong et al. 2020', '2002.04745'];
+
+const WIRINGS = [
+  wiring('post_norm', 'Post-Norm', { placement: 'post' }, [], ...xiong),
+  wiring('pre_norm', 'Pre-Norm', { placement: 'pre' }, ['final_norm'], ...xiong),
+  // For a stack of 24 single blocks: alpha = 24^(1/4), beta = 96^(-1/4).
+  wiring('deepnorm', 'DeepNorm', { placement: 'deepnorm', depth: 24 }, ['attention'], 'Wang et al. 2022', '2203.00555'),
+  wiring('dyt', 'DyT', { norm: 'dyt', norm_alpha: 0.5, placement: 'pre' }, [], 'Zhu et al. 2025', '2503.10622'),
+  wiring('peri', 'Peri-LN', { placement: 'peri' }, ['final_norm'], 'Kim et al. 2025', '2502.02732'),
+  wiring('lns', 'LayerNorm Scaling', { placement: 'lns', layer: 12 }, ['final_norm'], 'Sun et al. 2025', '2502.05795'),
+  wiring('rezero', 'ReZero', { placement: 'rezero', alpha: 0 }, [], 'Bachlechner et al. 2020', '2003.04887'),
+  wiring(
+    'layer_scale',
+    'LayerScale',
+    { placement: 'layer_scale', alpha: 1e-4 },
+    [],
+    'Touvron et al. 2021',
+    '2103.17239',
+  ),
 ];
+
+export const PRESETS = [...WIRINGS, ...MODELS];
+export const PRESET_GROUPS = ['wiring', 'encoder', 'decoder', 'other', 'large'];
+
+// The whole layer of a model, with its attention, where there is one.
+const layerOf = ({ id, name, values, layer, ...rest }) => ({
+  ...rest,
+  id: `${id}_layer`,
+  name: `${name}, layer`,
+  of: id,
+  values: { ...values, ...layer.values },
+  omits: layer.omits,
+});
+export const LAYERS = MODELS.filter(({ layer }) => layer).map(layerOf);
+const ALL = [...PRESETS, ...LAYERS];
+
+/** The same model's block with its attention if this one is without, and the other way round; undefined if there is none. */
+export const counterpart = (id) =>
+  presetOf(id)?.of ? presetOf(presetOf(id).of) : LAYERS.find((layer) => layer.of === id);
 
 /** Weights of a trained model that come with the page. `values` are fixed by them, `start` is what the model uses. */
 export const TRAINED = [0, 1].map((layer) => ({
@@ -200,8 +64,31 @@ export const TRAINED = [0, 1].map((layer) => ({
   omits: ['attention', 'seeded_input'],
 }));
 
-export const presetOf = (id) => PRESETS.find((preset) => preset.id === id);
-export const trainedOf = (id) => TRAINED.find((trained) => trained.id === id);
+export const presetOf = (id) => ALL.find((preset) => preset.id === id);
+export const trainedOf = (id) => TRAINED.find((trained) => trained.id === id) ?? ofFile(id);
+
+// Weights of a file that the visitor has: the same, said by the reference itself; `source` is the file's key and layer.
+const references = new Map();
+function ofFile(id = '') {
+  if (!id.startsWith('file~')) return undefined;
+  if (references.size > 100) references.clear();
+  if (!references.has(id)) references.set(id, describe(id));
+  return references.get(id);
+}
+function describe(id) {
+  const found = parseReference(id);
+  if (!found) return undefined;
+  const { file, layer, fixed, start, omits } = found;
+  return {
+    id,
+    name: `${file}, ${layer}`,
+    file: id,
+    source: { file, layer },
+    fixed,
+    start,
+    omits: ['attention', 'seeded_input', ...omits],
+  };
+}
 
 /** What the fields are before the visitor's own edits: the preset's and the trained weights' values. */
 export function baseValues({ preset, weights }) {

@@ -3,63 +3,56 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { estimate } from '../compute.js';
 import { valuesOf } from '../fields.js';
 import { si } from '../format.js';
-import { PRESETS, TRAINED } from '../presets.js';
+import { counterpart, PRESET_GROUPS, PRESETS, TRAINED } from '../presets.js';
 import { catalog, state, text, update } from '../session.js';
 import { addConfig, duplicateConfig } from '../state.js';
 import { LETTERS, Letter, summaryOf } from './configs.jsx';
 import { omitsText } from './inspector.jsx';
+
+const ofPreset = ({ id, name }) => ({ name, preset: id, weights: '', values: {} });
+const ofTrained = ({ id, name }) => ({ name, preset: '', weights: id, values: {} });
+
+// Every word of the query is looked for in the name and in what the block is made of.
+const finder = (query) => {
+  const words = query.trim().toLowerCase().split(/\s+/);
+  return (...texts) => words.every((word) => texts.join(' ').toLowerCase().includes(word));
+};
 
 export function AddDialog({ onClose }) {
   const t = text.value;
   const dialog = useRef(null);
   const [query, setQuery] = useState('');
   useEffect(() => dialog.current.showModal(), []);
-  const matches = ({ name }) => name.toLowerCase().includes(query.trim().toLowerCase());
+  const find = finder(query);
   const add = (next) => {
     update(next, 'add');
     dialog.current.close();
   };
-  const entries = (list, toConfig) =>
+  const items = (list, toConfig) =>
     list
-      .filter(matches)
-      .map((entry) => (
-        <PresetItem
-          key={entry.id}
-          config={toConfig(entry)}
-          omits={entry.omits}
-          onAdd={(config) => add(addConfig(state.value, config))}
-        />
+      .map((entry) => ({ entry, config: toConfig(entry) }))
+      .filter(({ config }) => find(config.name, summaryOf(config), placementOf(config)))
+      .map(({ entry, config }) => (
+        <PresetItem key={entry.id} {...{ entry, config }} onAdd={(chosen) => add(addConfig(state.value, chosen))} />
       ));
+  const copies = state.value.configs
+    .map((config, index) => ({ config, index }))
+    .filter(({ config }) => find(config.name, summaryOf(config)))
+    .map(({ config, index }) => (
+      <CopyItem key={index} {...{ config, index }} onAdd={() => add(duplicateConfig(state.value, index))} />
+    ));
   const groups = [
-    ...['wiring', 'model', 'large'].map((group) => [
+    ...PRESET_GROUPS.map((group) => [
       t.dialog[group],
-      entries(
-        PRESETS.filter((preset) => preset.group === group),
-        ({ id, name }) => ({ name, preset: id, weights: '', values: {} }),
+      items(
+        PRESETS.filter((entry) => entry.group === group),
+        ofPreset,
       ),
     ]),
-    [t.dialog.trained, entries(TRAINED, ({ id, name }) => ({ name, preset: '', weights: id, values: {} }))],
-    [
-      t.dialog.current,
-      state.value.configs
-        .map((config, index) => ({ ...config, index }))
-        .filter(matches)
-        .map(({ name, index }) => (
-          <li key={index}>
-            <button
-              type="button"
-              aria-label={t.dialog.copyOf(LETTERS[index], name)}
-              onClick={() => add(duplicateConfig(state.value, index))}
-            >
-              <span>
-                <Letter index={index} /> <b>{name}</b>
-              </span>
-              <small>{summaryOf(state.value.configs[index])}</small>
-            </button>
-          </li>
-        )),
-    ],
-  ].filter(([, items]) => items.length > 0);
+    [t.dialog.trained, items(TRAINED, ofTrained)],
+    [t.dialog.current, copies],
+  ].filter(([, found]) => found.length > 0);
+  const count = groups.reduce((sum, [, found]) => sum + found.length, 0);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog; Escape is the dialog's own key
     <dialog
@@ -71,6 +64,9 @@ export function AddDialog({ onClose }) {
     >
       <div class="dialog-head">
         <h2 id="add-title">{t.dialog.title}</h2>
+        <span class="note" aria-live="polite">
+          {count > 0 && t.dialog.count(count)}
+        </span>
         <input
           type="search"
           placeholder={t.dialog.search}
@@ -83,10 +79,10 @@ export function AddDialog({ onClose }) {
         </button>
       </div>
       <div class="dialog-body">
-        {groups.map(([title, items]) => (
+        {groups.map(([title, found]) => (
           <section key={title}>
             <h3>{title}</h3>
-            <ul class="preset-list">{items}</ul>
+            <ul class="preset-list">{found}</ul>
           </section>
         ))}
         {groups.length === 0 && <p class="note">{t.dialog.none}</p>}
@@ -95,11 +91,14 @@ export function AddDialog({ onClose }) {
   );
 }
 
-function PresetItem({ config, omits, onAdd }) {
+const placementOf = (config) => valuesOf(config, catalog.value.fields).placement;
+
+function PresetItem({ entry, config, onAdd }) {
   const t = text.value;
   const { bytes } = estimate(valuesOf(config, catalog.value.fields));
+  const layer = counterpart(entry.id);
   return (
-    <li>
+    <li class="preset-item">
       <button type="button" onClick={() => onAdd(config)}>
         <span>
           <b>{config.name}</b>{' '}
@@ -108,12 +107,53 @@ function PresetItem({ config, omits, onAdd }) {
           </span>
         </span>
         <small>{summaryOf(config)}</small>
-        {omits.length > 0 && (
+        {entry.omits.length > 0 && (
           <small>
             {t.dialog.leavesOut}
-            {omitsText(omits)}
+            {omitsText(entry.omits)}
           </small>
         )}
+      </button>
+      {(layer || entry.source) && (
+        <div class="preset-foot">
+          {layer && (
+            <button
+              type="button"
+              class="link"
+              aria-label={t.dialog.addWithAttention(entry.name)}
+              title={`${t.dialog.leavesOut}${omitsText(layer.omits) || '–'}`}
+              onClick={() => onAdd(ofPreset(layer))}
+            >
+              {t.dialog.withAttention}
+            </button>
+          )}
+          {entry.source && <Source of={entry} short />}
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** Where a preset's figures come from. */
+export function Source({ of: { name, source }, short }) {
+  const t = text.value.dialog;
+  const [title, address] = source;
+  return (
+    <a href={address} target="_blank" rel="noopener noreferrer" aria-label={`${t.sourceOf(name)}: ${title}`}>
+      {short && title === 'config.json' ? t.source : title}
+    </a>
+  );
+}
+
+function CopyItem({ config, index, onAdd }) {
+  const t = text.value.dialog;
+  return (
+    <li class="preset-item">
+      <button type="button" aria-label={t.copyOf(LETTERS[index], config.name)} onClick={onAdd}>
+        <span>
+          <Letter index={index} /> <b>{config.name}</b>
+        </span>
+        <small>{summaryOf(config)}</small>
       </button>
     </li>
   );

@@ -1,8 +1,9 @@
 // The selected configuration: its drawing, preset, weights, and a control for every field.
 import { automatic, differences, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
-import { PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
+import { counterpart, PRESET_GROUPS, PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
 import { editConfig, editField } from '../state.js';
+import { Source } from './add-dialog.jsx';
 import { ConfigActions } from './config-menu.jsx';
 import { ConfigError, EqualParameters, LETTERS, lookOf } from './configs.jsx';
 import { Field, labelOf } from './field.jsx';
@@ -124,6 +125,7 @@ function EqualWeights({ config, index, values, fields }) {
 function PresetField({ index, config }) {
   const t = text.value;
   const preset = presetOf(config.preset);
+  const other = counterpart(config.preset);
   const changed = Object.keys(config.values).length;
   const choose = (id) => {
     const next = presetOf(id);
@@ -136,9 +138,9 @@ function PresetField({ index, config }) {
         <label for="preset">{t.inspector.preset}</label>
       </span>
       <span class="control">
-        <select id="preset" value={config.preset} onChange={(event) => choose(event.target.value)}>
+        <select id="preset" value={preset?.of ?? config.preset} onChange={(event) => choose(event.target.value)}>
           <option value="">{t.inspector.noPreset}</option>
-          {['wiring', 'model', 'large'].map((group) => (
+          {PRESET_GROUPS.map((group) => (
             <optgroup key={group} label={t.dialog[group]}>
               {PRESETS.filter((entry) => entry.group === group).map(({ id, name }) => (
                 <option key={id} value={id}>
@@ -151,6 +153,14 @@ function PresetField({ index, config }) {
       </span>
       <p class="note">
         {preset?.omits.length > 0 && `${t.dialog.leavesOut}${omitsText(preset.omits)}${t.sign.stop}`}
+        {preset?.of && preset.omits.length === 0 && `${t.dialog.complete} `}
+        {preset && (
+          <>
+            {t.inspector.source}
+            <Source of={preset} />
+            {t.sign.stop}
+          </>
+        )}
         {changed > 0 && (
           <>
             {t.inspector.presetModified(changed)}
@@ -165,6 +175,14 @@ function PresetField({ index, config }) {
           </>
         )}
       </p>
+      {other && (
+        <p class="with-attention">
+          <label class="check">
+            <input type="checkbox" checked={Boolean(preset.of)} onChange={() => choose(other.id)} />
+            {t.inspector.attention}
+          </label>
+        </p>
+      )}
     </div>
   );
 }
