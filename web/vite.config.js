@@ -1,13 +1,17 @@
-// Block Lab: `vite` serves web/demo, `vite build` writes dist/site, which any static host can serve under any path.
+// Block Lab: `vite` serves web/demo, `vite build` writes dist/site, which any static host can serve under any path, and
+// `vite build --mode file` writes dist/block-lab.html, the page in one file.
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { extract, modelFile } from './models/extract.js';
+import { offline } from './plugins/offline.js';
+import { intoOneFile, oneFile } from './plugins/one-file.js';
+import { contentSecurityPolicy } from './plugins/policy.js';
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const publicDir = path('../dist/public');
 
-// What is served as it is: the trained weights and their notice.
+// What is served as it is, by names without a hash: the trained weights, their notice, what the manifest names.
 function preparePublic() {
   const extractor = path('./models/extract.js');
   const made = `${publicDir}/models/ppocrv4_rec_block0.json`;
@@ -17,57 +21,65 @@ function preparePublic() {
   }
   mkdirSync(publicDir, { recursive: true });
   copyFileSync(path('../NOTICE'), `${publicDir}/NOTICE.txt`);
+  for (const file of ['manifest.webmanifest', 'icon.svg']) copyFileSync(path(`./demo/${file}`), `${publicDir}/${file}`);
 }
-
-// Only in the built page: the dev server needs inline scripts and a socket.
-const policy = [
-  "default-src 'self'",
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
-
-const contentSecurityPolicy = {
-  name: 'content-security-policy',
-  apply: 'build',
-  transformIndexHtml: () => [
-    { tag: 'meta', attrs: { 'http-equiv': 'Content-Security-Policy', content: policy }, injectTo: 'head-prepend' },
-  ],
-};
 
 preparePublic();
 
-export default defineConfig({
-  root: path('./demo'),
-  base: './',
+const models = ['ppocrv4_rec_block0', 'ppocrv4_rec_block1'];
+
+const site = {
   publicDir,
-  cacheDir: path('../dist/.vite'),
-  resolve: { alias: { addnorm: path('../dist/lib/index.js') } },
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  // Listed, since Vite's scan for dependencies does not know the JSX setting above.
-  optimizeDeps: {
-    noDiscovery: true,
-    include: [
-      'preact',
-      'preact/hooks',
-      'preact/jsx-runtime',
-      'preact/jsx-dev-runtime',
-      '@preact/signals',
-      'comlink',
-      'uplot',
-      'temml',
-    ],
-  },
   worker: { format: 'es' },
-  server: { host: 'localhost', port: 5173, fs: { allow: [path('..')] } },
-  build: {
-    outDir: path('../dist/site'),
-    emptyOutDir: true,
-    target: 'es2022',
-    assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
-    chunkSizeWarningLimit: 600,
+  plugins: [contentSecurityPolicy, offline(publicDir)],
+  build: { outDir: path('../dist/site'), emptyOutDir: true, assetsInlineLimit: 0 },
+};
+const file = {
+  publicDir: false,
+  worker: {
+    format: 'iife',
+    plugins: () => [oneFile({ publicDir, models })],
+    rolldownOptions: { output: { codeSplitting: false } },
   },
-  plugins: [contentSecurityPolicy],
+  plugins: [oneFile({ publicDir, models }), intoOneFile],
+  build: {
+    outDir: path('../dist'),
+    emptyOutDir: false,
+    assetsInlineLimit: Number.POSITIVE_INFINITY,
+    cssCodeSplit: false,
+    rolldownOptions: { output: { codeSplitting: false } },
+  },
+};
+
+export default defineConfig(({ mode }) => {
+  const chosen = mode === 'file' ? file : site;
+  return {
+    root: path('./demo'),
+    base: './',
+    cacheDir: path('../dist/.vite'),
+    resolve: {
+      alias: [
+        { find: /^addnorm$/, replacement: path('../dist/lib/index.js') },
+        { find: /^addnorm\/(formats|tasks)$/, replacement: path('../dist/lib/$1.js') },
+      ],
+    },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    // Listed, since Vite's scan for dependencies does not know the JSX setting above.
+    optimizeDeps: {
+      noDiscovery: true,
+      include: [
+        'preact',
+        'preact/hooks',
+        'preact/jsx-runtime',
+        'preact/jsx-dev-runtime',
+        '@preact/signals',
+        'comlink',
+        'uplot',
+        'temml',
+      ],
+    },
+    server: { host: 'localhost', port: 5173, fs: { allow: [path('..')] } },
+    ...chosen,
+    build: { target: 'es2022', modulePreload: { polyfill: false }, chunkSizeWarningLimit: 600, ...chosen.build },
+  };
 });

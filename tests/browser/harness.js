@@ -36,6 +36,7 @@ const types = {
   '.wasm': 'application/wasm',
   '.svg': 'image/svg+xml',
   '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
   '.txt': 'text/plain; charset=utf-8',
 };
 
@@ -43,10 +44,12 @@ const types = {
  * A plain static server on 127.0.0.1.
  * @param {Record<string, string>} folders address prefix → folder
  * @param {Record<string, string>} [texts] address → HTML or JavaScript
+ * @param {Record<string, string>} [headers] sent with every answer
  */
-export async function serve(folders, texts = {}) {
+export async function serve(folders, texts = {}, headers = {}) {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     try {
       response.setHeader(
         'content-type',

@@ -1,40 +1,42 @@
 // The screen: top bar, configurations and inspector, the panel, status bar.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ActivationsPanel } from './panels/activations/panel.jsx';
 import { DepthPanel } from './panels/depth/panel.jsx';
-import { ForwardPanel } from './panels/forward.jsx';
-import { SpeedPanel } from './panels/speed.jsx';
-import { TrainingPanel } from './panels/training/panel.jsx';
-import { WeightsPanel } from './panels/weights/panel.jsx';
-import { WiringPanel } from './panels/wiring.jsx';
 import { AddDialog } from './parts/add-dialog.jsx';
 import { ConfigChips, ConfigList } from './parts/configs.jsx';
 import { Inspector } from './parts/inspector.jsx';
 import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
-import { announcement, busy, catalog, fatal, openFile, redo, set, state, text, undo } from './session.js';
-import { PANELS } from './state.js';
+import { announcement, busy, catalog, fatal, set, state, text } from './session.js';
+import { useFileDrop } from './shell/file-drop.js';
+import { lazy, Waiting } from './shell/lazy.jsx';
+import { Notices } from './shell/notices.jsx';
+import { ShortcutDialog } from './shell/shortcut-dialog.jsx';
+import { useShortcuts } from './shell/shortcuts.js';
+import { Tabs } from './shell/tabs.jsx';
 
 const NARROW = '(max-width: 899.98px)';
+// The first visit's panel comes with the page, the others when they are shown.
 const panels = {
-  wiring: WiringPanel,
-  forward: ForwardPanel,
-  activations: ActivationsPanel,
+  wiring: lazy(() => import('./panels/wiring.jsx').then((module) => module.WiringPanel)),
+  forward: lazy(() => import('./panels/forward.jsx').then((module) => module.ForwardPanel)),
+  activations: lazy(() => import('./panels/activations/panel.jsx').then((module) => module.ActivationsPanel)),
   depth: DepthPanel,
-  training: TrainingPanel,
-  speed: SpeedPanel,
-  weights: WeightsPanel,
+  training: lazy(() => import('./panels/training/panel.jsx').then((module) => module.TrainingPanel)),
+  speed: lazy(() => import('./panels/speed.jsx').then((module) => module.SpeedPanel)),
+  weights: lazy(() => import('./panels/weights/panel.jsx').then((module) => module.WeightsPanel)),
 };
+const TourCard = lazy(() => import('./shell/tour/card.jsx').then((module) => module.TourCard));
 
 export function App() {
   const t = text.value;
-  const { panel, sidebar } = state.value;
+  const { panel, sidebar, tour } = state.value;
   const [narrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
   const [adding, setAdding] = useState(false);
   const [sheet, setSheet] = useState(false);
+  const [help, setHelp] = useState(false);
   const dropping = useFileDrop();
-  useShortcuts();
+  useShortcuts({ add: () => setAdding(true), help: () => setHelp(true) });
 
   useEffect(() => {
     const query = matchMedia(NARROW);
@@ -62,7 +64,8 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById('panel').focus()}>
         {t.skip}
       </button>
-      <TopBar narrow={narrow} />
+      <TopBar narrow={narrow} onHelp={() => setHelp(true)} />
+      <Notices />
       {narrow ? (
         <ConfigChips onAdd={() => setAdding(true)} onEdit={() => setSheet(true)} />
       ) : (
@@ -75,7 +78,7 @@ export function App() {
       )}
       <main class="main">
         <div class="tab-bar">
-          <Tabs />
+          <Tabs panels={panels} />
           <RunNote />
         </div>
         <div
@@ -84,51 +87,21 @@ export function App() {
           role="tabpanel"
           tabIndex={-1}
           aria-labelledby={`tab-${panel}`}
-          aria-busy={busy.value}
+          aria-busy={busy.value || Panel.isReady?.() === false}
         >
           <RunBar />
-          {fatal.value ? <Fatal /> : catalog.value ? <Panel onEdit={edit} /> : <p class="loading">{t.loading}</p>}
+          {fatal.value ? <Fatal /> : catalog.value ? <Panel onEdit={edit} /> : <Waiting />}
         </div>
+        {tour > 0 && catalog.value && <TourCard />}
       </main>
       <StatusBar />
       {narrow && sheet && catalog.value && <Sheet onClose={() => setSheet(false)} onEdit={edit} />}
       {adding && catalog.value && <AddDialog onClose={() => setAdding(false)} />}
+      {help && <ShortcutDialog onClose={() => setHelp(false)} />}
       {dropping && <div class="drop-target">{t.input.drop}</div>}
       <div class="visually-hidden" role="status" aria-live="polite">
         {announcement.value}
       </div>
-    </div>
-  );
-}
-
-function Tabs() {
-  const t = text.value;
-  const { panel } = state.value;
-  const move = (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const index = PANELS.indexOf(panel);
-    const next = step ? (index + step + PANELS.length) % PANELS.length : { Home: 0, End: PANELS.length - 1 }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    set({ panel: PANELS[next] });
-    document.getElementById(`tab-${PANELS[next]}`).focus();
-  };
-  return (
-    <div class="tabs" role="tablist" aria-label={t.title} onKeyDown={move}>
-      {PANELS.map((name) => (
-        <button
-          key={name}
-          type="button"
-          role="tab"
-          id={`tab-${name}`}
-          aria-selected={name === panel}
-          aria-controls="panel"
-          tabIndex={name === panel ? 0 : -1}
-          onClick={() => set({ panel: name })}
-        >
-          {t.panels[name]}
-        </button>
-      ))}
     </div>
   );
 }
@@ -177,47 +150,4 @@ function Fatal() {
       </button>
     </div>
   );
-}
-
-// A file may be dropped anywhere on the page.
-function useFileDrop() {
-  const [over, setOver] = useState(false);
-  useEffect(() => {
-    let depth = 0;
-    const isFile = (event) => event.dataTransfer?.types.includes('Files');
-    const listeners = {
-      dragenter: (event) => isFile(event) && ++depth && setOver(true),
-      dragleave: (event) => isFile(event) && --depth <= 0 && setOver(false),
-      dragover: (event) => isFile(event) && event.preventDefault(),
-      drop: (event) => {
-        if (!isFile(event)) return;
-        event.preventDefault();
-        depth = 0;
-        setOver(false);
-        const [first] = event.dataTransfer.files;
-        if (first) openFile(first);
-      },
-    };
-    for (const [name, listener] of Object.entries(listeners)) addEventListener(name, listener);
-    return () => {
-      for (const [name, listener] of Object.entries(listeners)) removeEventListener(name, listener);
-    };
-  }, []);
-  return over;
-}
-
-function useShortcuts() {
-  useEffect(() => {
-    const listen = (event) => {
-      if (!(event.ctrlKey || event.metaKey) || event.target.matches?.('input:not([type=range]), textarea')) return;
-      const key = event.key.toLowerCase();
-      if (key === 'z' || key === 'y') {
-        event.preventDefault();
-        if (key === 'y' || event.shiftKey) redo();
-        else undo();
-      }
-    };
-    addEventListener('keydown', listen);
-    return () => removeEventListener('keydown', listen);
-  }, []);
 }

@@ -2,7 +2,12 @@ import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
 import { App } from './app.jsx';
 import { start } from './session.js';
+import { keepOffline } from './shell/offline.js';
 import './styles.css';
+import './shell/style.css';
 
 start(); // the worker starts up while the page is drawn
-render(<App />, document.getElementById('app'));
+const place = document.getElementById('app');
+place.replaceChildren(); // what index.html shows until now
+render(<App />, place);
+keepOffline();

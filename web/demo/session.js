@@ -7,6 +7,7 @@ import { panelJobs } from './panels/jobs.js';
 import { fieldsOf, trainedOf } from './presets.js';
 import { decodeState, encodeState, PROPS } from './state.js';
 import { texts } from './texts/index.js';
+import { makeWorker } from './workers.js';
 
 // ---- State and its history
 
@@ -112,6 +113,11 @@ export async function openFile(chosen) {
   }
 }
 
+/** The input file of a page that was saved. */
+export function giveFile(parsed) {
+  file.value = { id: ++fileCount, ...parsed };
+}
+
 export function dropFile() {
   file.value = null;
   fileError.value = null;
@@ -133,7 +139,7 @@ let sentFile = 0;
 
 function startWorker() {
   worker?.terminate();
-  worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'compute' });
+  worker = makeWorker('compute');
   worker.onerror = (event) => {
     event.preventDefault();
     fatal.value = { code: 'WORKER', message: event.message || 'worker' };

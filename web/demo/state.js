@@ -9,6 +9,8 @@ import { DEPTH_PROPS } from './panels/depth/state.js';
 import { TRAINING_PROPS } from './panels/training/state.js';
 import { WEIGHTS_PROPS } from './panels/weights/state.js';
 import { flag, integer, number, oneOf } from './props.js';
+import { SHELL_PROPS } from './shell/state.js';
+import { LINKS } from './shell/tour/stops.js';
 
 export const MAX_CONFIGS = 6;
 const COLORS = new Set(Array.from({ length: MAX_CONFIGS }, (_, color) => String(color)));
@@ -41,6 +43,7 @@ export const PROPS = [
   ...DEPTH_PROPS,
   ...TRAINING_PROPS,
   ...WEIGHTS_PROPS,
+  ...SHELL_PROPS,
 ];
 
 // The format of the link. What a link of an older one leaves out means what it meant then.
@@ -72,7 +75,9 @@ export function decodeState(hash) {
   const text = String(hash).replace(/^#/, '');
   const parts = text === '' ? [] : text.split('&');
   const version = text === '' ? VERSION : (parts.map((part) => /^v=(\d+)$/.exec(part)?.[1]).find(Boolean) ?? 1);
-  const state = { ...initialState(), ...FORMER[version] };
+  // A link that names a stop of the tour and no configuration is that stop's.
+  const stop = !/(^|&)c=/.test(text) && LINKS[/(?:^|&)tour=(\d+)/.exec(text)?.[1] - 1];
+  const state = { ...(stop ? decodeState(stop) : initialState()), ...FORMER[version] };
   const configs = [];
   for (const part of parts) {
     const [key, text] = splitOnce(part, '=');

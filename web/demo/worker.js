@@ -7,6 +7,7 @@ import { completed } from './fields.js';
 import { histograms, summarize } from './numbers.js';
 import { panelRuns } from './panels/runs.js';
 import { Gauge, workingSet } from './roofline.js';
+import { modelAddress } from './served.js';
 import { SIGNALS } from './state.js';
 
 const KEPT = 8;
@@ -325,9 +326,8 @@ function loadTrained(base, name) {
 
 async function fetchTrained(base, name) {
   const get = async (extension) => {
-    const url = new URL(`models/${name}.${extension}`, base);
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`${url.pathname}: ${response.status}`);
+    const response = await fetch(modelAddress(`${name}.${extension}`, base));
+    if (!response.ok) throw new Error(`${name}.${extension}: ${response.status}`);
     return response;
   };
   const [index, bytes] = await Promise.all([

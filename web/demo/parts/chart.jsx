@@ -2,6 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { dark, state, text } from '../session.js';
+import { useChartExport } from '../shell/export/chart-entry.js';
+import { ExportChart } from '../shell/export-menu.jsx';
 import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
 
@@ -19,6 +21,7 @@ function palette() {
     muted: read('--muted'),
     grid: read('--hair'),
     surface: read('--surface'),
+    error: read('--error'),
     size: Number.parseFloat(read('--small')),
   };
 }
@@ -34,13 +37,17 @@ function palette() {
  * @param props.readout (position) => text of all values at a position of the x axis
  * @param props.table the same figures: { head: string[], rows: (string|node)[][] }
  * @param props.controls nodes in the card's head
+ * @param props.small one of many: a low plot
  */
-export function Chart({ title, note, build, deps, readout, table, controls, empty }) {
+export function Chart({ title, note, build, deps, readout, table, controls, empty, small }) {
   const t = text.value;
   const [asTable, setAsTable] = useState(false);
   const [said, setSaid] = useState('');
+  const [focused, setFocused] = useState(false); // one that only follows another's cursor is not read aloud
   const place = useRef(null);
   const plot = useRef(null);
+  const card = useRef(null);
+  const drawn = useRef(null); // what export draws once more
   const isDark = dark.value;
   const [columns, setColumns] = useState(0); // changes where the width calls for other labels
 
@@ -52,37 +59,35 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
     const width = () => Math.max(120, box.clientWidth);
     const height = () => box.clientHeight;
     const { options, data, marks, labels } = build(colors, width());
-    const u = new uPlot(
-      {
-        ...options,
-        width: width(),
-        height: height(),
-        legend: { show: false },
-        cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor },
-        axes: options.axes.map((axis) => ({
-          stroke: colors.muted,
-          font: `${colors.size}px ${FAMILY}`,
-          grid: { stroke: colors.grid, width: 1 },
-          ticks: { show: false },
-          border: { show: false },
-          ...axis,
-        })),
-        hooks: {
-          draw: [
-            (self) => {
-              marks?.(self);
-              drawLabels(self, labels(self), colors);
-            },
-          ],
-          setCursor: [
-            (self) => setSaid(self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx)),
-          ],
-        },
+    const full = {
+      ...options,
+      width: width(),
+      height: height(),
+      legend: { show: false },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor },
+      axes: options.axes.map((axis) => ({
+        stroke: colors.muted,
+        font: `${colors.size}px ${FAMILY}`,
+        grid: { stroke: colors.grid, width: 1 },
+        ticks: { show: false },
+        border: { show: false },
+        ...axis,
+      })),
+      hooks: {
+        draw: [
+          (self) => {
+            marks?.(self);
+            drawLabels(self, labels(self), colors);
+          },
+        ],
+        setCursor: [
+          (self) => setSaid(self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx)),
+        ],
       },
-      data,
-      box,
-    );
+    };
+    const u = new uPlot(full, data, box);
     plot.current = u;
+    drawn.current = { u, options: full, data };
     const observer = new ResizeObserver(() => {
       const wider = Math.abs(u.width - width()) > 1;
       if (!wider && Math.abs(u.height - height()) <= 1) return;
@@ -94,27 +99,30 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
       observer.disconnect();
       u.destroy();
       plot.current = null;
+      drawn.current = null;
     };
   }, [...deps, asTable, empty, isDark, columns, colorNumbers.value.join()]);
 
   const onKeyDown = (event) => {
     const u = plot.current;
     const step = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 }[event.key];
-    if (event.key === 'Escape') u?.setCursor({ left: -10, top: -10 });
+    if (event.key === 'Escape') u?.setCursor({ left: -10, top: -10 }, true, true);
     if (!u || !step) return;
     event.preventDefault();
     const { length } = u.data[0];
     const from = u.cursor.idx ?? (step > 0 ? -1 : length);
     const next = Math.min(length - 1, Math.max(0, from + step));
-    u.setCursor({ left: u.valToPos(u.data[0][next], 'x'), top: u.bbox.height / devicePixelRatio / 2 });
+    // Charts with the same cursor.sync.key follow.
+    u.setCursor({ left: u.valToPos(u.data[0][next], 'x'), top: u.bbox.height / devicePixelRatio / 2 }, true, true);
   };
 
+  const entry = useChartExport({ card, drawn, title, note, table: <Table {...table} /> });
   return (
-    <section class="card chart">
+    <section class={`card chart ${small ? 'small' : ''}`} ref={card}>
       <div class="card-head">
         <div>
           <h2>{title}</h2>
-          <p class="note readout" aria-live="polite">
+          <p class="note readout" aria-live={focused ? 'polite' : 'off'}>
             {said || note}
           </p>
         </div>
@@ -129,6 +137,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
           >
             {asTable ? t.forward.asChart : t.forward.asTable}
           </button>
+          {!empty && <ExportChart entry={entry} />}
         </div>
       </div>
       {asTable ? (
@@ -142,6 +151,8 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read values out
           tabIndex={0}
           onKeyDown={onKeyDown}
+          onFocus={() => setFocused(true)}
+          onBlur={() => setFocused(false)}
         >
           {empty && <p class="waiting">{empty === true ? t.run.waiting : empty}</p>}
         </div>

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
-import { announcement, canRedo, canUndo, language, link, redo, set, state, text, undo } from '../session.js';
+import { canRedo, canUndo, language, redo, set, state, text, undo } from '../session.js';
+import { copyLink } from '../shell/copy-link.js';
+import { ExportMenu } from '../shell/export-menu.jsx';
+import { nextTheme } from '../shell/theme.js';
+import { closeTour, goToStop } from '../shell/tour/tour.js';
 
-const THEMES = ['auto', 'light', 'dark'];
-
-export function TopBar({ narrow }) {
+export function TopBar({ narrow, onHelp }) {
   const t = text.value;
   const { theme, sidebar } = state.value;
   return (
@@ -12,6 +14,7 @@ export function TopBar({ narrow }) {
         <b>addnorm</b> <span>{t.title}</span>
       </h1>
       <nav aria-label={t.title}>
+        <TourButton narrow={narrow} />
         {!narrow && (
           <IconButton label={t.top.sidebar} pressed={sidebar} onClick={() => set({ sidebar: !sidebar })}>
             <path d="M2.5 3.5h11v9h-11zM6.5 3.5v9" />
@@ -24,18 +27,22 @@ export function TopBar({ narrow }) {
           <path d="m10.5 3 3 3-3 3M13 6H6.5a3.5 3.5 0 0 0 0 7H10" />
         </IconButton>
         <CopyLink narrow={narrow} />
+        <ExportMenu narrow={narrow} onHelp={narrow ? onHelp : undefined} />
+        {!narrow && (
+          <IconButton label={t.shell.keyboard} onClick={onHelp}>
+            <path d="M1.5 4h13v8.5h-13zM4 6.5h.5M6.7 6.5h.5M9.3 6.5h.5M12 6.5h.5M4.5 10h7" />
+          </IconButton>
+        )}
         <button
           type="button"
           class="quiet"
+          aria-label={t.top.otherLanguage}
           lang={language.value === 'zh' ? 'en' : 'zh-CN'}
           onClick={() => set({ language: language.value === 'zh' ? 'en' : 'zh' })}
         >
-          {t.top.otherLanguage}
+          {narrow ? t.top.otherShort : t.top.otherLanguage}
         </button>
-        <IconButton
-          label={t.top.theme[theme]}
-          onClick={() => set({ theme: THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] })}
-        >
+        <IconButton label={t.top.theme[theme]} onClick={() => set({ theme: nextTheme(theme) })}>
           <circle cx="8" cy="8" r="5.5" />
           {theme !== 'light' && (
             <path
@@ -59,22 +66,29 @@ export function IconButton({ label, pressed, children, ...rest }) {
   );
 }
 
+function TourButton({ narrow }) {
+  const t = text.value.shell.tour;
+  const on = state.value.tour > 0;
+  const toggle = () => (on ? closeTour() : goToStop(1));
+  if (narrow) {
+    return (
+      <IconButton label={t.title} pressed={on} onClick={toggle}>
+        <path d="M3.5 14V2.5h8L9.5 5.5l2 3h-8" />
+      </IconButton>
+    );
+  }
+  return (
+    <button type="button" class="quiet" aria-pressed={on} onClick={toggle}>
+      {t.start}
+    </button>
+  );
+}
+
 function CopyLink({ narrow }) {
   const t = text.value;
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(link());
-    } catch {
-      // Without the permission: through a selection.
-      const field = document.createElement('textarea');
-      field.value = link();
-      document.body.append(field);
-      field.select();
-      document.execCommand('copy');
-      field.remove();
-    }
-    announcement.value = t.top.copied;
+    await copyLink();
     setCopied(true);
     setTimeout(setCopied, 1500, false);
   };

@@ -3,6 +3,7 @@ import activations from '../panels/activations/en.js';
 import depth from '../panels/depth/en.js';
 import training from '../panels/training/en.js';
 import weights from '../panels/weights/en.js';
+import shell from '../shell/en.js';
 
 const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 
@@ -17,6 +18,7 @@ export default {
     copyLink: 'Copy link',
     copied: 'Link copied',
     otherLanguage: '中文',
+    otherShort: '中文',
     theme: { auto: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' },
     sidebar: 'Show or hide the configurations',
   },
@@ -372,4 +374,5 @@ export default {
   depth,
   training,
   weights,
+  shell,
 };

@@ -3,6 +3,7 @@ import activations from '../panels/activations/zh.js';
 import depth from '../panels/depth/zh.js';
 import training from '../panels/training/zh.js';
 import weights from '../panels/weights/zh.js';
+import shell from '../shell/zh.js';
 
 export default {
   title: 'Block Lab',
@@ -15,6 +16,7 @@ export default {
     copyLink: '复制链接',
     copied: '链接已复制',
     otherLanguage: 'English',
+    otherShort: 'EN',
     theme: { auto: '主题：跟随系统', light: '主题：浅色', dark: '主题：深色' },
     sidebar: '显示或隐藏配置栏',
   },
@@ -413,4 +415,5 @@ export default {
   depth,
   training,
   weights,
+  shell,
 };

@@ -1,0 +1,9 @@
+// What is served beside the page, by its address. Where the page is one file, the build puts the files themselves here.
+
+/** A file of trained weights; `base` is the page's address. */
+export const modelAddress = (file, base) => new URL(`models/${file}`, base);
+
+/** The attributes of a link to the notices. */
+export const notices = { href: './NOTICE.txt' };
+
+export const isOneFile = false;

@@ -1,0 +1,24 @@
+// Registers the service worker, which keeps the page for offline use, and says when a newer version has been fetched.
+import { signal } from '@preact/signals';
+import { isOneFile } from '../served.js';
+
+/** true once a newer version of the page is there: a reload opens it. */
+export const updated = signal(false);
+
+const LATER = 3000; // the first chart and its libraries come first
+
+export function keepOffline() {
+  if (isOneFile || !import.meta.env.PROD || !navigator.serviceWorker) return;
+  const register = async () => {
+    const before = navigator.serviceWorker.controller;
+    // A page that was opened before any worker was there gets its first one, which is no newer version.
+    if (before) navigator.serviceWorker.addEventListener('controllerchange', () => (updated.value = true));
+    try {
+      await navigator.serviceWorker.register(new URL('sw.js', document.baseURI), { updateViaCache: 'none' });
+    } catch {
+      // No storage, or a host that does not serve it: the page works all the same, online.
+    }
+  };
+  if (document.readyState === 'complete') setTimeout(register, LATER);
+  else addEventListener('load', () => setTimeout(register, LATER));
+}

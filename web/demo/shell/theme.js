@@ -1,0 +1,3 @@
+const THEMES = ['auto', 'light', 'dark'];
+
+export const nextTheme = (theme) => THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];

@@ -1,0 +1,7 @@
+// The page's workers. Vite finds each by this very form; the page in one file has shell/inline-workers.js in place of this.
+const makers = {
+  compute: () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'compute' }),
+};
+
+/** A new worker: 'compute', or what else is listed here. */
+export const makeWorker = (name) => makers[name]();
