@@ -61,6 +61,13 @@ export function spread({ median, half, count }, unit) {
   return `${sign(text)} ± ${(half / factor).toFixed(decimals)}${NARROW}${prefix}${unit}`;
 }
 
+/** 1.28 ± 0.05: a number without a unit and its spread, as exactly; without the spread while there are too few samples. */
+export function around({ median, half, count }) {
+  const text = number(median);
+  if (count < ENOUGH || !Number.isFinite(median) || /e|^0$/.test(text)) return text;
+  return `${text} ± ${half.toFixed((text.split('.')[1] ?? '').length)}`;
+}
+
 /** 65 536: a whole number, digits in groups. */
 export const count = (value) =>
   String(Math.round(value))

@@ -5,9 +5,9 @@ import { TypedNumber } from './field.jsx';
 import { Marker } from './marker.jsx';
 
 /** One choice of a few, as radio buttons in one bar. */
-export function Segmented({ label, name, options, value, onChange }) {
+export function Segmented({ label, hint, name, options, value, onChange }) {
   return (
-    <fieldset class="segmented">
+    <fieldset class="segmented" title={hint}>
       <legend>{label}</legend>
       <span>
         {options.map(({ id, text: label, disabled, title }) => (
@@ -28,8 +28,8 @@ export function Segmented({ label, name, options, value, onChange }) {
   );
 }
 
-/** A number with its label; a slider before it where one is given by position functions. */
-export function LabelledNumber({ id, label, value, min, max, integer, onChange, slider }) {
+/** A number with its label; a slider before it where one is given by position functions, from 0 to 100 or min to max. */
+export function LabelledNumber({ id, label, hint, value, min, max, integer, onChange, slider }) {
   const t = text.value;
   const commit = (typed) => {
     const next = Number(typed.trim().replace('\u2212', '-'));
@@ -38,15 +38,15 @@ export function LabelledNumber({ id, label, value, min, max, integer, onChange, 
     return true;
   };
   return (
-    <span class="labelled">
+    <span class="labelled" title={hint}>
       <label for={id}>{label}</label>
       {slider ? (
         <>
           <input
             type="range"
             id={id}
-            min={0}
-            max={100}
+            min={slider.min ?? 0}
+            max={slider.max ?? 100}
             value={slider.to(value)}
             aria-valuetext={String(value)}
             onInput={(event) => onChange(slider.from(event.target.valueAsNumber))}

@@ -1,7 +1,28 @@
-import { text } from '../../session.js';
+// Stacks of all configurations at their initialisation, layer by layer: gradients, stream and branches, measured over
+// seeds and as theory predicts them.
+
+import { panelResults, text } from '../../session.js';
+import { Controls } from './controls.jsx';
+import { Lesson } from './lesson.jsx';
+import { Picture, SmallPictures } from './pictures.jsx';
+import { Faults, Summary } from './summary-table.jsx';
 import './style.css';
 
 export function DepthPanel() {
-  const t = text.value.depth;
-  return <h2>{t.title}</h2>;
+  const error = panelResults.value.depth?.error;
+  return (
+    <>
+      <Controls />
+      {error && (
+        <p class="error-text" role="alert">
+          {text.value.run.failed} {error.message} <code>{error.code}</code>
+        </p>
+      )}
+      <Picture />
+      <SmallPictures />
+      <Faults />
+      <Summary />
+      <Lesson />
+    </>
+  );
 }

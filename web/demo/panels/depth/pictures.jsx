@@ -1,0 +1,303 @@
+// The curves by layer: one large picture, and the other quantities small below it, with one cursor for all.
+import { axisNumber, number } from '../../format.js';
+import { linearAxis, logAxis } from '../../parts/axes.js';
+import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
+import { curves, markEnd, markLine } from '../../parts/curves.js';
+import { LETTERS } from '../../parts/look.js';
+import { panelResults, set, state, text } from '../../session.js';
+import { isOfSublayer, isScaled, isZero } from './curves.js';
+import { BANDS, QUANTITIES, SUBLAYERS } from './state.js';
+import { axis, broken, curvesOf, entries, job, matrices, mixes, what } from './view.js';
+
+const SYNC = { key: 'depth' };
+// Sizes that differ by more than this are drawn on a logarithmic axis.
+const WIDE = 30;
+
+export function Picture() {
+  const d = text.value.depth;
+  const { depthByA, depthBand, depthTheory, configs } = state.value;
+  const { show, matrix, sublayer } = what.value;
+  return (
+    <div class="depth-main">
+      <QuantityChart
+        quantity={what.value}
+        controls={
+          <span class="depth-tools">
+            <Choice name="depthShow" label={d.show} value={show} options={QUANTITIES} texts={d.shows} />
+            {show === 'weights' && (
+              <Choice name="depthMatrix" label={d.matrix} value={matrix} options={matrices.value} texts={d.matrices} />
+            )}
+            {mixes.value && isOfSublayer(show) && (
+              <Choice
+                name="depthSublayer"
+                label={d.sublayer}
+                value={sublayer}
+                options={SUBLAYERS}
+                texts={d.sublayers}
+              />
+            )}
+            {job.value?.seeds > 2 && (
+              <Choice name="depthBand" label={d.band} value={depthBand} options={BANDS} texts={d.bands} />
+            )}
+            <Check name="depthTheory" checked={depthTheory} label={d.theory} long={d.theoryLong} />
+            {configs.length > 1 && <Check name="depthByA" checked={depthByA} label={d.byA} long={d.byALong} />}
+          </span>
+        }
+      />
+    </div>
+  );
+}
+
+const Check = ({ name, checked, label, long }) => (
+  <label class="check">
+    <input
+      type="checkbox"
+      checked={checked}
+      aria-label={long}
+      onChange={(event) => set({ [name]: event.target.checked })}
+    />
+    {label}
+  </label>
+);
+
+const Choice = ({ name, label, value, options, texts }) => (
+  <select
+    class="depth-select"
+    aria-label={label}
+    value={value}
+    onChange={(event) => set({ [name]: event.target.value })}
+  >
+    {options.map((option) => (
+      <option key={option} value={option}>
+        {texts[option]}
+      </option>
+    ))}
+  </select>
+);
+
+/** The quantities that the large picture does not show; of dead and saturated a chart only where there is one. */
+export function SmallPictures() {
+  const t = text.value;
+  const d = t.depth;
+  if (!entries.value) return null;
+  const others = QUANTITIES.filter((name) => name !== what.value.show).map((name) => ({ ...what.value, show: name }));
+  const isEmpty = ({ show: name }) =>
+    ['dead', 'saturated'].includes(name) &&
+    entries.value.every(({ probes }) => probes.every((probe) => !probe?.[name].some((value) => value > 0)));
+  const empty = others.filter(isEmpty).map(({ show: name }) => name);
+  return (
+    <>
+      <div class="depth-small">
+        {others
+          .filter((quantity) => !isEmpty(quantity))
+          .map((quantity) => (
+            <QuantityChart
+              key={quantity.show}
+              quantity={quantity}
+              small
+              controls={
+                <button
+                  type="button"
+                  class="quiet small"
+                  aria-label={d.enlarge(titleOf(quantity))}
+                  onClick={() => set({ depthShow: quantity.show })}
+                >
+                  {d.enlargeShort}
+                </button>
+              }
+            />
+          ))}
+      </div>
+      {empty.length > 0 && (
+        <p class="note">{empty.map((name) => (name === 'dead' ? d.noDead : d.noSaturated)).join(t.sign.space || '')}</p>
+      )}
+    </>
+  );
+}
+
+const titleOf = ({ show, matrix }) => text.value.depth.titles[show](text.value.depth.symbols[matrix]);
+
+function QuantityChart({ quantity, controls, small }) {
+  const { show, matrix } = quantity;
+  const d = text.value.depth;
+  const { depthByA, depthBand, depthTheory, configs } = state.value;
+  const list = entries.value ? curvesOf(quantity) : [];
+  const logarithmic = isLogarithmic(show, list, depthByA);
+  const drawn = list.filter((curve) => !(logarithmic && isZero(curve)));
+  const xs = axis.value;
+  return (
+    <Chart
+      title={titleOf(quantity)}
+      note={small ? shortNote(quantity) : noteOf(quantity, list, logarithmic)}
+      small={small}
+      empty={entries.value === null || (drawn.length === 0 && d.empty)}
+      build={(colors, width) => build({ show, xs, list: drawn, logarithmic, small, colors, width })}
+      deps={[
+        panelResults.value.depth?.value,
+        show,
+        matrix,
+        quantity.sublayer,
+        depthByA,
+        depthBand,
+        depthTheory,
+        configs.map(({ name }) => name).join('\n'),
+        text.value,
+      ]}
+      readout={(i) => readout(xs[i], i, list, small)}
+      controls={controls}
+      table={tableOf(xs, list)}
+    />
+  );
+}
+
+// Gradients always, what is by A of them too; others where they differ much.
+function isLogarithmic(show, list, byA) {
+  if (!isScaled(show)) return false;
+  if (show === 'weights' || show === 'gradient') return true;
+  const known = list.flatMap(({ low, high }) => [...low, ...high]).filter((value) => value > 0);
+  return known.length > 0 && Math.max(...known) > (byA ? WIDE / 3 : WIDE) * Math.min(...known);
+}
+
+const shortNote = ({ show, matrix, sublayer }) => {
+  const d = text.value.depth;
+  const of = mixes.value && isOfSublayer(show) ? d.ofSublayer(d.sublayers[sublayer]) : '';
+  return d.notes[show](d.symbols[matrix]) + of;
+};
+
+function noteOf(quantity, list, logarithmic) {
+  const { show, matrix } = quantity;
+  const t = text.value;
+  const d = t.depth;
+  const { depthByA, depthBand, configs } = state.value;
+  const letters = (indices) => indices.map((index) => LETTERS[index]).join(t.sign.list);
+  const seeds = Math.max(0, ...list.map(({ count }) => count));
+  const missing = show === 'weights' ? withoutMatrix(matrix) : [];
+  const zero = logarithmic ? list.filter(isZero).map(({ index }) => index) : [];
+  return [
+    shortNote(quantity) +
+      (depthByA && configs.length > 1
+        ? `${t.sign.comma}${isScaled(show) ? d.relativeNotes.scaled : d.relativeNotes.shifted}`
+        : ''),
+    logarithmic && d.logScale,
+    seeds > 0 && d.lines(seeds),
+    seeds > 1 && d.bandNotes[depthBand],
+    list.some(({ predicted }) => predicted) && d.dashed,
+    missing.length > 0 && d.none(letters(missing), d.symbols[matrix]),
+    zero.length > 0 && d.zero(letters(zero)),
+  ]
+    .filter(Boolean)
+    .join(t.sign.semicolon);
+}
+
+const withoutMatrix = (matrix) =>
+  (entries.value ?? [])
+    .filter(({ probes }) => probes.some(Boolean) && probes.every((probe) => !probe?.weights[matrix]))
+    .map(({ index }) => index);
+
+function build({ show, xs, list, logarithmic, small, colors, width }) {
+  const d = text.value.depth;
+  const positive = (values) => values?.map((value) => (value > 0 ? value : null));
+  const shown = logarithmic
+    ? list.map((curve) => ({
+        ...curve,
+        median: positive(curve.median),
+        low: positive(curve.low),
+        high: positive(curve.high),
+        predicted: positive(curve.predicted),
+      }))
+    : list;
+  const banded = shown.map((curve) => (curve.count > 1 ? curve : { ...curve, low: null, high: null }));
+  const { data, series, bands } = curves(banded, colors, { width: small ? 1.5 : 2 });
+  const values = shown.flatMap(({ low, high, predicted }) => [...low, ...high, ...(predicted ?? [])]);
+  const size = small ? 42 : 44;
+  const { scale, axis: yAxis } = logarithmic
+    ? logAxis(values, { size, most: small ? 4 : 8 })
+    : linearAxis(values, { size, space: small ? 28 : 40, most: show === 'cosine' ? 1.02 : undefined });
+  const nameFor = (index) => (!small && width > ROOMY ? shortName(index) : LETTERS[index]);
+  const room = 16 + Math.max(8, ...shown.map(({ index }) => labelWidth(nameFor(index), colors.size)));
+  const depth = xs.at(-1);
+  return {
+    data: [xs, ...data],
+    options: {
+      padding: [8, room, 0, 0],
+      cursor: { sync: SYNC },
+      scales: { x: { time: false, range: [0, Math.max(1, depth)] }, y: scale },
+      axes: [
+        {
+          size: 26,
+          grid: { show: false },
+          splits: () => layerTicks(depth, small ? 3 : 5, ['rms', 'gradient'].includes(show)),
+          values: (_, splits) => splits.map(axisNumber),
+          ...(small ? {} : { label: d.layer, labelSize: 18, labelGap: 0, labelFont: `${colors.size}px sans-serif` }),
+        },
+        yAxis,
+      ],
+      series,
+      bands,
+    },
+    marks: (u) => {
+      for (const curve of shown) {
+        markLine(u, xs, curve.median, curve.index, colors, { radius: small ? 2.5 : 3.5, count: small ? 0 : 5 });
+        if (curve.broken) markBreak(u, xs, curve, colors);
+      }
+    },
+    labels: () => shown.map((curve) => labelOf(curve, xs, nameFor(curve.index))),
+  };
+}
+
+function labelOf({ index, median }, xs, name) {
+  const i = median.findLastIndex((value) => value !== null);
+  return { index, name, x: xs[i], y: median[i], align: 'left' };
+}
+
+// What ends on its way: forwards at its last point, backwards at its first.
+function markBreak(u, xs, { index, median }, colors) {
+  const forward = broken.value[index]?.way !== 'backward';
+  const known = (value) => value !== null;
+  const i = forward ? median.findLastIndex(known) : median.findIndex(known);
+  markEnd(u, xs[i], median[i], colors.error);
+}
+
+// 1 6 12 18 24: about as many as asked for; 0 is the stream before the first block.
+function layerTicks(depth, most, fromZero) {
+  const step = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48].find((every) => depth / every <= most) ?? depth;
+  const ticks = [];
+  for (let x = step; x <= depth; x += step) ticks.push(x);
+  if (fromZero) return [0, ...ticks];
+  return step > 1 ? [1, ...ticks] : ticks;
+}
+
+function readout(x, i, list, small) {
+  const d = text.value.depth;
+  const said = list
+    .filter(({ median }) => median[i] !== null)
+    .map(({ index, median, low, high, predicted, count }) => {
+      const letter = `${LETTERS[index]} ${number(median[i])}`;
+      if (small || list.length > 3) return letter;
+      const range = count > 2 ? ` [${number(low[i])}, ${number(high[i])}]` : '';
+      const expected = predicted && predicted[i] !== null ? ` ${d.predictedShort} ${number(predicted[i])}` : '';
+      return letter + range + expected;
+    });
+  return said.length > 0 ? `${small ? axisNumber(x) : d.at(axisNumber(x))}:  ${said.join('   ')}` : '';
+}
+
+function tableOf(xs, list) {
+  const d = text.value.depth;
+  const columns = list.flatMap(({ index, median, low, high, predicted, count }) => [
+    { head: nameOf(index), values: median },
+    ...(count > 2
+      ? [
+          { head: `${LETTERS[index]} ${d.lows[state.value.depthBand]}`, values: low },
+          { head: `${LETTERS[index]} ${d.highs[state.value.depthBand]}`, values: high },
+        ]
+      : []),
+    ...(predicted ? [{ head: `${LETTERS[index]} ${d.predicted}`, values: predicted }] : []),
+  ]);
+  const rows = xs
+    .map((x, i) => [axisNumber(x), ...columns.map(({ values }) => values[i])])
+    .filter(([, ...cells]) => cells.some((cell) => cell !== null));
+  return {
+    head: [d.layer, ...columns.map(({ head }) => head)],
+    rows: rows.map(([x, ...cells]) => [x, ...cells.map((cell) => number(cell))]),
+  };
+}

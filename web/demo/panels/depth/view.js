@@ -1,0 +1,52 @@
+// What the Depth panel shows, from the state and from what the worker has sent.
+import { computed } from '@preact/signals';
+import { panelResults, state } from '../../session.js';
+import { axisOf, brokenOf, collected, curveOf } from './curves.js';
+import { MATRICES } from './state.js';
+import { figuresOf, gradientOf } from './summary.js';
+
+/** What there is of the configurations that are still there; null before the first result. */
+export const entries = computed(() => {
+  const { value } = panelResults.value.depth ?? {};
+  return value?.plan ? collected(value).filter(({ index }) => index < state.value.configs.length) : null;
+});
+
+/** The job whose results these are: the state may already ask for others. */
+export const job = computed(() => panelResults.value.depth?.value?.job ?? null);
+
+/** The matrices that some configuration has. */
+export const matrices = computed(() => {
+  const probes = (entries.value ?? []).flatMap((entry) => entry.probes.filter(Boolean));
+  return MATRICES.filter((name) => probes.some(({ weights }) => weights[name]));
+});
+
+export const mixes = computed(() => (entries.value ?? []).some(({ config }) => config.mixing !== 'none'));
+
+/** The quantity of the main picture; a matrix or a sublayer that none has is not asked for. */
+export const what = computed(() => {
+  const { depthShow, depthMatrix, depthSublayer } = state.value;
+  const matrix = matrices.value.includes(depthMatrix) || matrices.value.length === 0 ? depthMatrix : 'down';
+  return { show: depthShow, matrix, sublayer: mixes.value ? depthSublayer : 'ffn' };
+});
+
+export const axis = computed(() => axisOf(entries.value ?? []));
+
+/** Where each configuration's numbers end, or null. */
+export const broken = computed(() => (entries.value ?? []).map(brokenOf));
+
+export const figures = computed(() => (entries.value ?? []).map((entry) => figuresOf(entry, what.value)));
+
+/** A quantity's curves, of each configuration that has it: { index, ...curveOf() }. */
+export function curvesOf(quantity) {
+  const { depthByA, depthBand, depthTheory } = state.value;
+  const reference = depthByA ? entries.value[0] : null;
+  return entries.value
+    .map((entry) => {
+      const curve = curveOf(entry, quantity, axis.value, { reference, band: depthBand });
+      return { index: entry.index, ...curve, predicted: depthTheory ? curve.predicted : null };
+    })
+    .filter(({ median }) => median.some((value) => value !== null));
+}
+
+/** Which gradient table and text tell of. */
+export const gradient = computed(() => gradientOf(what.value));
