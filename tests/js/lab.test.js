@@ -10,6 +10,7 @@ import * as fields from '../../web/demo/fields.js';
 import * as format from '../../web/demo/format.js';
 import { checkWidth, InputError, parseCsv, parseJson, parseNpy, parseNumbers } from '../../web/demo/input.js';
 import { agree, histograms, medianSpread, seededNormal, summarize } from '../../web/demo/numbers.js';
+import { print as printMatrix, vectorTextOf } from '../../web/demo/panels/norms/matrix.js';
 import { counterpart, fieldsOf, LAYERS, PRESET_GROUPS, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
 import { Gauge, standing, workingSet } from '../../web/demo/roofline.js';
 import * as state from '../../web/demo/state.js';
@@ -45,7 +46,19 @@ const anyConfig = fc.record(
   { noNullPrototype: true, requiredKeys: ['name', 'preset', 'weights', 'values'] },
 );
 // Of every property what its type takes.
-const anyOf = ({ options, several, min, max, whole }) => {
+const anyFloat = fc.double({ min: -3e38, max: 3e38, noNaN: true });
+const anyMatrix = ({ b, l, d }) =>
+  fc
+    .tuple(fc.integer({ min: 1, max: b }), fc.integer({ min: 1, max: l }), fc.integer({ min: 1, max: d }))
+    .chain(([b, l, d]) => {
+      const list = (of, length) => fc.array(of, { minLength: length, maxLength: length });
+      return fc.record({ data: list(anyFloat, b * l * d), padding: list(fc.boolean(), b * l) }).map((cells) => {
+        return printMatrix({ b, l, d, ...cells });
+      });
+    });
+const anyOf = ({ options, several, min, max, whole, matrix, vector }) => {
+  if (matrix) return anyMatrix(matrix);
+  if (vector) return fc.array(anyFloat, { maxLength: vector }).map(vectorTextOf);
   if (several) return fc.subarray(options);
   if (options) return fc.constantFrom(...options);
   if (whole) return fc.integer({ min, max });

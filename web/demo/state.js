@@ -6,6 +6,7 @@
 
 import { ACTIVATIONS_PROPS } from './panels/activations/state.js';
 import { DEPTH_PROPS } from './panels/depth/state.js';
+import { NORMS_PROPS } from './panels/norms/state.js';
 import { TRAINING_PROPS } from './panels/training/state.js';
 import { WEIGHTS_PROPS } from './panels/weights/state.js';
 import { flag, integer, number, oneOf } from './props.js';
@@ -41,6 +42,7 @@ export const PROPS = [
   { name: 'sidebar', key: 'sidebar', type: flag, initial: true, view: true },
   ...ACTIVATIONS_PROPS,
   ...DEPTH_PROPS,
+  ...NORMS_PROPS,
   ...TRAINING_PROPS,
   ...WEIGHTS_PROPS,
   ...SHELL_PROPS,

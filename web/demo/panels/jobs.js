@@ -5,6 +5,7 @@
 // configs: [{ key, fields, trained }] as the common run has them; file: the input file's id or 0 }.
 import { activationsJob } from './activations/job.js';
 import { depthJob } from './depth/job.js';
+import { normsJob } from './norms/job.js';
 import { weightsJob } from './weights/job.js';
 
-export const panelJobs = { activations: activationsJob, depth: depthJob, weights: weightsJob };
+export const panelJobs = { activations: activationsJob, depth: depthJob, forward: normsJob, weights: weightsJob };

@@ -7,6 +7,7 @@
 // or null }.
 import { activationsRun } from './activations/run.js';
 import { depthRun } from './depth/run.js';
+import { normsRun } from './norms/run.js';
 import { weightsRun } from './weights/run.js';
 
-export const panelRuns = { activations: activationsRun, depth: depthRun, weights: weightsRun };
+export const panelRuns = { activations: activationsRun, depth: depthRun, forward: normsRun, weights: weightsRun };

@@ -49,7 +49,8 @@ function whenIdle(act) {
   return () => cancelIdleCallback(handle);
 }
 
-function TeX({ tex }) {
+/** One line of TeX as MathML. */
+export function TeX({ tex }) {
   const place = useRef(null);
   const [library, setLibrary] = useState(temml);
   useEffect(() => {

@@ -1,6 +1,7 @@
 // English. Every key stands in zh.js too; a test compares them. Field labels and help come from the module itself.
 import activations from '../panels/activations/en.js';
 import depth from '../panels/depth/en.js';
+import norms from '../panels/norms/en.js';
 import training from '../panels/training/en.js';
 import weights from '../panels/weights/en.js';
 import shell from '../shell/en.js';
@@ -372,6 +373,7 @@ export default {
   },
   activations,
   depth,
+  norms,
   training,
   weights,
   shell,

@@ -1,6 +1,7 @@
 // 中文。字段的标签与说明以模块中的英文为准，这里给出中文说法。
 import activations from '../panels/activations/zh.js';
 import depth from '../panels/depth/zh.js';
+import norms from '../panels/norms/zh.js';
 import training from '../panels/training/zh.js';
 import weights from '../panels/weights/zh.js';
 import shell from '../shell/zh.js';
@@ -413,6 +414,7 @@ export default {
   },
   activations,
   depth,
+  norms,
   training,
   weights,
   shell,

@@ -1,7 +1,46 @@
-import { text } from '../../session.js';
+// Activations: function and derivative, what each block puts into its own, GELU's approximations, errors of float32.
+import { InputControl } from '../../parts/input-control.jsx';
+import { state, text } from '../../session.js';
+import { Chips, RangeControl } from './controls.jsx';
+import { DerivativeChart, FunctionChart } from './curves.jsx';
+import { DifferenceChart, DifferenceTable, ErrorChart, ErrorTable } from './errors.jsx';
+import { Formulas } from './formulas.jsx';
+import { InputsTable } from './inputs.jsx';
 import './style.css';
+import { currentView } from './view.js';
 
 export function ActivationsPanel() {
-  const t = text.value.activations;
-  return <h2>{t.title}</h2>;
+  const t = text.value;
+  const a = t.activations;
+  const view = currentView();
+  return (
+    <>
+      <InputControl />
+      <Chips />
+      <RangeControl range={view.range} />
+      {view.error && (
+        <p class="error-text" role="alert">
+          {t.run.failed} {view.error.message}
+        </p>
+      )}
+      <div class="charts acts-charts">
+        <FunctionChart view={view} />
+        <DerivativeChart view={view} />
+      </div>
+      <p class="note">{a.zoomHint}</p>
+      <InputsTable view={view} />
+      <Formulas curves={view.curves} />
+      <div class="charts">
+        <DifferenceChart view={view} />
+        <ErrorChart view={view} />
+      </div>
+      <ErrorTable view={view} />
+      <DifferenceTable view={view} />
+      <div class="explain">
+        <p>{a.explain(String(state.value.flat))}</p>
+        <p>{a.naive}</p>
+        <p class="note">{t.forward.method}</p>
+      </div>
+    </>
+  );
 }

@@ -1,0 +1,139 @@
+// The size of the signal at each step through a block.
+import { axisNumber, number, power } from '../../format.js';
+import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
+import { LETTERS } from '../../parts/configs.jsx';
+import { drawMarker } from '../../parts/marker.jsx';
+import { language, results, state, text } from '../../session.js';
+import { STAGES } from '../../trace.js';
+
+// Shares of a configuration that is no longer there are not drawn.
+const isCurrent = (index) => index < state.value.configs.length;
+
+export function Sizes() {
+  const t = text.value;
+  const { configs } = state.value;
+  const entries = results.value;
+  const series = entries
+    .map((entry, index) => ({ stages: entry?.result?.stages, index }))
+    .filter(({ stages, index }) => stages && isCurrent(index));
+  const present = STAGES.filter((stage) => series.some(({ stages }) => stages[stage]));
+  const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
+  const all = rms.flat().filter((value) => value > 0);
+  const [low, high] = outward(Math.min(1, ...all) / 1.1, Math.max(1, ...all) * 1.1);
+  const missing = entries.flatMap((entry, index) =>
+    entry?.result && !entry.result.complete && isCurrent(index) ? LETTERS[index] : [],
+  );
+
+  const build = (colors, width) => {
+    // Beside the lines' ends the names, or the letters where the names would crowd the steps.
+    const widths = present.map(
+      (stage) => [...t.stages[stage]].length * (language.value === 'zh' ? 1 : 0.54) * colors.size,
+    );
+    const fits = (room) => {
+      const pitch = (width - room - 44) / Math.max(1, present.length - 0.65);
+      return widths.every((own, i) => i === 0 || (own + widths[i - 1]) / 2 + 4 <= pitch);
+    };
+    const named = 16 + Math.max(...series.map(({ index }) => labelWidth(shortName(index), colors.size)));
+    const roomy = width > ROOMY && fits(named);
+    const room = roomy ? named : 24;
+    const crowded = !fits(room);
+    return {
+      data: [present.map((_, i) => i), ...rms],
+      options: {
+        padding: [8, room, 0, 0],
+        scales: {
+          x: { time: false, range: [-0.35, Math.max(1, present.length - 1)] },
+          y: { distr: 3, range: [low, high] },
+        },
+        axes: [
+          {
+            size: crowded ? 52 : 30,
+            rotate: crowded ? -50 : 0,
+            splits: () => present.map((_, i) => i),
+            values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''),
+            grid: { show: false },
+          },
+          {
+            size: 44,
+            splits: () => oneTwoFive(low, high),
+            filter: (_, splits) => splits,
+            values: (_, splits) =>
+              splits.map((value) => (value < 1e-3 || value >= 1e4 ? power(value) : axisNumber(value))),
+          },
+        ],
+        series: [
+          {},
+          ...series.map(({ index }) => ({
+            stroke: colors.line[index],
+            width: 2,
+            spanGaps: true,
+            points: { show: false },
+          })),
+        ],
+      },
+      marks: (u) => {
+        for (const [s, { index }] of series.entries()) markPoints(u, s + 1, index, colors);
+      },
+      labels: () =>
+        series
+          .map(({ index }, s) => ({
+            index,
+            name: roomy ? shortName(index) : LETTERS[index],
+            x: present.length - 1,
+            y: rms[s][rms[s].length - 1],
+            align: 'left',
+          }))
+          .filter(({ y }) => y),
+    };
+  };
+
+  const readout = (i) =>
+    `${t.stages[present[i]]}:  ${series.map(({ index }, s) => `${LETTERS[index]} ${number(rms[s][i])}`).join('   ')}`;
+  return (
+    <Chart
+      title={t.forward.sizes}
+      note={`${t.forward.sizesNote}${missing.length > 0 ? `${t.sign.semicolon}${t.forward.noSteps(missing.join(t.sign.list))}` : ''}`}
+      empty={series.length === 0}
+      build={build}
+      deps={[entries, configs.map(({ name }) => name).join('\n'), t]}
+      readout={readout}
+      table={{
+        head: ['RMS', ...series.map(({ index }) => nameOf(index))],
+        rows: present.map((stage, i) => [t.stages[stage], ...rms.map((values) => number(values[i]))]),
+      }}
+    />
+  );
+}
+
+function markPoints(u, s, index, colors) {
+  const { ctx } = u;
+  const scale = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = colors.line[index];
+  ctx.fillStyle = colors.surface;
+  ctx.lineWidth = 2 * scale;
+  u.data[s].forEach((value, i) => {
+    if (value) drawMarker(ctx, index, u.valToPos(i, 'x', true), u.valToPos(value, 'y', true), 4 * scale);
+  });
+  ctx.restore();
+}
+
+// The next of 1, 2, 5 × 10ⁿ on both sides.
+function outward(low, high) {
+  const scale = (value) => 10 ** Math.floor(Math.log10(value));
+  const below = [5, 2, 1].find((step) => step * scale(low) <= low * (1 + 1e-9)) ?? 1;
+  const above = [1, 2, 5, 10].find((step) => step * scale(high) >= high * (1 - 1e-9)) ?? 10;
+  return [below * scale(low), above * scale(high)];
+}
+
+// 0.1 0.2 0.5 1 ...; over many decades only powers, eight at most
+function oneTwoFive(low, high) {
+  const decades = Math.log10(high / low);
+  const every = Math.max(1, Math.ceil(decades / 8));
+  const list = [];
+  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high * 1.001; exponent++) {
+    if (exponent % every !== 0) continue;
+    for (const step of decades > 3 ? [1] : [1, 2, 5]) list.push(Number((step * 10 ** exponent).toPrecision(1)));
+  }
+  return list.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+}

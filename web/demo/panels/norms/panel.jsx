@@ -1,0 +1,36 @@
+// The four steps of a norm, walked through on a small matrix, for five norms side by side.
+import { panelResults, state, text } from '../../session.js';
+import { Cards } from './cards.jsx';
+import { Editor, Examples, Settings, StepControl } from './editor.jsx';
+import { inputOf } from './job.js';
+import { NORMS, takes, walk } from './steps.js';
+import { BatchNormTable, CellTable } from './tables.jsx';
+import './style.css';
+
+export function Norms() {
+  const t = text.value.norms;
+  const { normMask } = state.value;
+  const input = takes(inputOf(state.value));
+  const walks = Object.fromEntries(NORMS.map((name) => [name, walk(name, input, normMask)]));
+  const { value } = panelResults.value.forward ?? {};
+  // Results of another size belong to the matrix before.
+  const isCurrent = value?.ways?.[0]?.y.length === input.data.length;
+  const given = isCurrent ? value.norms : undefined;
+  return (
+    <section class="card norms" aria-labelledby="norms-title">
+      <div>
+        <h2 id="norms-title">{t.title}</h2>
+        <p class="note">{t.note}</p>
+      </div>
+      <Examples />
+      <div class="norms-top">
+        <Editor />
+        <Settings />
+      </div>
+      <StepControl />
+      <Cards input={input} walks={walks} given={given} />
+      <CellTable input={input} walks={walks} given={given} />
+      <BatchNormTable input={input} ways={isCurrent ? value.ways : undefined} />
+    </section>
+  );
+}
