@@ -199,7 +199,7 @@ function drawLabels(u, labels, colors) {
     const start = left - { left: 0, center: 0.5, right: 1 }[align] * width;
     return [start, start + width];
   };
-  for (let pass = 0; pass < 8; pass++) {
+  for (let pass = 0; pass < 40; pass++) {
     for (let i = 1; i < placed.length; i++) {
       for (let j = 0; j < i; j++) {
         const [a, b] = [placed[j], placed[i]];
