@@ -35,11 +35,13 @@ function palette() {
  *   left, top in pixels of the plot, which stand; marked: with the configuration's marker before the name. Without an index it is no configuration's
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
- * @param props.table the same figures: { head: string[], rows: (string|node)[][] }
+ * @param props.table the same figures: { head: string[], rows: (string|node)[][] }, or a function that gives them when they
+ *   are wanted
+ * @param props.live { tick: a signal, data: () => uPlot's }: at every tick the same lines get new data
  * @param props.controls nodes in the card's head
  * @param props.small one of many: a low plot
  */
-export function Chart({ title, note, build, deps, readout, table, controls, empty, small }) {
+export function Chart({ title, note, build, deps, readout, table, live, controls, empty, small }) {
   const t = text.value;
   const [asTable, setAsTable] = useState(false);
   const [said, setSaid] = useState('');
@@ -103,6 +105,17 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
     };
   }, [...deps, asTable, empty, isDark, columns, colorNumbers.value.join()]);
 
+  const growing = useRef(live);
+  growing.current = live;
+  useEffect(() => {
+    if (!live) return undefined;
+    return live.tick.subscribe(() => {
+      if (!plot.current) return;
+      drawn.current.data = growing.current.data();
+      plot.current.setData(drawn.current.data);
+    });
+  }, [live?.tick]);
+
   const onKeyDown = (event) => {
     const u = plot.current;
     const step = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 }[event.key];
@@ -116,7 +129,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
     u.setCursor({ left: u.valToPos(u.data[0][next], 'x'), top: u.bbox.height / devicePixelRatio / 2 }, true, true);
   };
 
-  const entry = useChartExport({ card, drawn, title, note, table: <Table {...table} /> });
+  const entry = useChartExport({ card, drawn, title, note, table: <Figures of={table} /> });
   return (
     <section class={`card chart ${small ? 'small' : ''}`} ref={card}>
       <div class="card-head">
@@ -141,7 +154,7 @@ export function Chart({ title, note, build, deps, readout, table, controls, empt
         </div>
       </div>
       {asTable ? (
-        <Table {...table} caption={title} tall />
+        <Figures of={table} caption={title} tall />
       ) : (
         <div
           class="plot"
@@ -230,6 +243,8 @@ function drawLabels(u, labels, colors) {
   }
   ctx.restore();
 }
+
+const Figures = ({ of: table, ...rest }) => <Table {...(typeof table === 'function' ? table() : table)} {...rest} />;
 
 /** A table in a box of its own, so that the page never scrolls sideways. */
 export function Table({ head, rows, caption, tall }) {

@@ -1,0 +1,235 @@
+// What the Training panel asks for: the run itself, and its settings.
+import { useState } from 'preact/hooks';
+import { TypedNumber } from '../../parts/field.jsx';
+import { set, state, text } from '../../session.js';
+import { pause, reset, start, status, step, task } from './session.js';
+import { OPTIMIZERS, RECIPES, SCHEDULES, SPEEDS, TASKS, TRAINING_PROPS } from './state.js';
+
+const propOf = (name) => TRAINING_PROPS.find((prop) => prop.name === name);
+
+/** What a setting is under the task's own recipe. */
+const recommended = (name) => RECIPES[state.value.trainTask][name] ?? propOf(name).initial;
+
+export function RunControls() {
+  const t = text.value.training;
+  const { phase } = status.value;
+  const running = phase === 'running' || phase === 'loading';
+  return (
+    <div class="training-run">
+      <TaskChoice />
+      <span class="training-buttons">
+        <button
+          type="button"
+          class="button training-start"
+          disabled={phase === 'done' || phase === 'away'}
+          onClick={running ? pause : start}
+        >
+          {running ? <Pause /> : <Play />}
+          {running ? t.pause : t.start}
+        </button>
+        <button type="button" class="button" disabled={phase !== 'paused'} title={t.stepHint} onClick={step}>
+          {t.step}
+        </button>
+        <button type="button" class="button" title={t.resetHint} onClick={reset}>
+          {t.reset}
+        </button>
+      </span>
+      <label class="labelled" title={t.speedHint}>
+        <span class="caption">{t.speed}</span>
+        <select
+          class="training-select"
+          id="train-speed"
+          value={state.value.trainSpeed}
+          onChange={(event) => set({ trainSpeed: event.target.value })}
+        >
+          {SPEEDS.map((speed) => (
+            <option key={speed} value={String(speed)}>
+              {t.speeds(speed)}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+const Play = () => (
+  <svg viewBox="0 0 16 16" aria-hidden="true">
+    <path d="M4 2.5v11l9-5.5z" />
+  </svg>
+);
+const Pause = () => (
+  <svg viewBox="0 0 16 16" aria-hidden="true">
+    <path d="M3.5 2.5h3v11h-3zM9.5 2.5h3v11h-3z" />
+  </svg>
+);
+
+function TaskChoice() {
+  const t = text.value.training;
+  const { trainTask } = state.value;
+  return (
+    <label class="labelled" title={t.taskHelp[trainTask]}>
+      <span class="caption">{t.task}</span>
+      <select
+        class="training-select"
+        id="train-task"
+        value={trainTask}
+        onChange={({ target: { value } }) => set({ trainTask: value, ...RECIPES[value] }, 'trainTask')}
+      >
+        {TASKS.map((name) => (
+          <option key={name} value={name}>
+            {t.tasks[name]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function Settings({ open: initially }) {
+  const t = text.value.training;
+  const [open, setOpen] = useState(initially);
+  const names = TRAINING_PROPS.filter(({ view }) => !view).map(({ name }) => name);
+  const changed = names.filter((name) => name !== 'trainTask' && state.value[name] !== recommended(name));
+  return (
+    <details class="training-settings" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        {t.settings}
+        {!open && <small> {summaryOf(t)}</small>}
+      </summary>
+      <div class="training-knobs">
+        <Choice name="trainOptimizer" options={OPTIMIZERS} texts={t.optimizers} />
+        <Knob name="trainRate" />
+        <Choice name="trainSchedule" options={SCHEDULES} texts={t.schedules} />
+        <Knob name="trainWarmup" />
+        <Knob name="trainClip" />
+        <Knob name="trainDecay" />
+        <Knob name="trainBatch" note={reducedBatch()} />
+        <Knob name="trainDepth" />
+        <Knob name="trainWidth" />
+        <Knob name="trainSteps" />
+        <SeedKnob />
+      </div>
+      {changed.length > 0 && (
+        <button
+          type="button"
+          class="quiet small"
+          onClick={() => set(Object.fromEntries(changed.map((name) => [name, recommended(name)])), 'train settings')}
+        >
+          {t.resetSettings}
+        </button>
+      )}
+    </details>
+  );
+}
+
+// "adamw · 0.003 · warm-up 0 · 16 blocks"
+function summaryOf(t) {
+  const { trainOptimizer, trainRate, trainWarmup, trainDepth, trainSteps } = state.value;
+  return t.summary(t.optimizers[trainOptimizer], trainRate, trainWarmup, trainDepth, trainSteps);
+}
+
+// Where the page takes fewer samples than asked for.
+function reducedBatch() {
+  const { batch } = task.value ?? {};
+  return batch !== undefined && batch < state.value.trainBatch ? text.value.training.reduced(batch) : null;
+}
+
+function Frame({ id, name, label, hint, note, children }) {
+  const t = text.value;
+  const changed = name && state.value[name] !== recommended(name);
+  return (
+    <span class="training-knob" title={hint}>
+      <span class="training-label">
+        <label for={id}>{label}</label>
+        {changed && (
+          <button
+            type="button"
+            class="reset"
+            aria-label={t.inspector.reset(label)}
+            title={t.inspector.reset(label)}
+            onClick={() => set({ [name]: recommended(name) }, name)}
+          >
+            <svg viewBox="0 0 16 16" aria-hidden="true">
+              <path d="M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3" />
+            </svg>
+          </button>
+        )}
+      </span>
+      {children}
+      <span class="visually-hidden" id={`${id}-help`}>
+        {hint}
+      </span>
+      {note && <small class="note">{note}</small>}
+    </span>
+  );
+}
+
+function Knob({ name, note }) {
+  const t = text.value.training;
+  const [label, hint] = t.knobs[name];
+  const { min, max, whole } = propOf(name).type;
+  const id = `train-${name.slice(5).toLowerCase()}`;
+  return (
+    <Frame id={id} name={name} label={label} hint={hint} note={note}>
+      <Typed
+        id={id}
+        label={label}
+        value={state.value[name]}
+        {...{ min, max, whole }}
+        onChange={(value) => set({ [name]: value }, name)}
+      />
+    </Frame>
+  );
+}
+
+function SeedKnob() {
+  const t = text.value;
+  return (
+    <Frame id="seed" label={t.input.seed} hint={t.training.seedHint}>
+      <Typed
+        id="seed"
+        label={t.input.seed}
+        value={state.value.seed}
+        min={0}
+        max={0xffffffff}
+        whole
+        onChange={(value) => set({ seed: value }, 'seed')}
+      />
+    </Frame>
+  );
+}
+
+// What is out of range comes to its end; what is no number stays in the field until it is one.
+function Typed({ id, label, value, min, max, whole, onChange }) {
+  const commit = (typed) => {
+    const number = Number(typed.trim().replace('\u2212', '-'));
+    if (typed.trim() === '' || !Number.isFinite(number)) return false;
+    onChange(Math.min(max, Math.max(min, whole ? Math.round(number) : number)));
+    return true;
+  };
+  return <TypedNumber id={id} label={label} describedBy={`${id}-help`} value={String(value)} onCommit={commit} />;
+}
+
+function Choice({ name, options, texts }) {
+  const t = text.value.training;
+  const [label, hint] = t.knobs[name];
+  const id = `train-${name.slice(5).toLowerCase()}`;
+  return (
+    <Frame id={id} name={name} label={label} hint={hint}>
+      <select
+        class="training-select"
+        id={id}
+        aria-describedby={`${id}-help`}
+        value={state.value[name]}
+        onChange={(event) => set({ [name]: event.target.value }, name)}
+      >
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {texts[option]}
+          </option>
+        ))}
+      </select>
+    </Frame>
+  );
+}

@@ -1,0 +1,192 @@
+// The gradient norms of the layers over the steps, one picture a configuration, one scale of colours for all.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { number, power } from '../../format.js';
+import { nameOf } from '../../parts/chart.jsx';
+import { ConfigName } from '../../parts/controls.jsx';
+import { LETTERS, lookOf } from '../../parts/look.js';
+import { text } from '../../session.js';
+import { Canvas, paintCells } from './canvas.jsx';
+import { Card } from './card.jsx';
+import { SYNC } from './charts.jsx';
+import { colorAt, decadesOf, GRADIENT, pixels, shareOf } from './colors.js';
+import { begun, curves, order, runs, slow, ticks } from './session.js';
+import { lastStep } from './view.js';
+
+export function HeatMaps() {
+  const t = text.value.training;
+  const [said, setSaid] = useState('');
+  const ids = order.value.split(',').filter(Boolean).map(Number);
+  return (
+    <Card title={t.heat} note={said || t.heatNote} table={tableOf} empty={!begun.value} class="training-heat">
+      <div class="training-maps">
+        {ids.map((id, index) => (
+          <figure key={id} class={lookOf(index)}>
+            <figcaption>
+              <ConfigName index={index} />
+            </figcaption>
+            <Heat id={id} index={index} say={setSaid} />
+          </figure>
+        ))}
+      </div>
+      <Scale />
+    </Card>
+  );
+}
+
+/** All layers' norms at all points of all runs. */
+function* everything() {
+  for (const { id, depth } of runs.peek()) {
+    const length = curves.length(id);
+    for (let layer = 0; layer < depth; layer++) for (let i = 0; i < length; i++) yield curves.layer(id, layer, i);
+  }
+}
+
+// Found once a tick for all pictures.
+let found = { tick: -1, decades: null };
+function decades() {
+  const tick = ticks.heat.peek();
+  if (found.tick !== tick) found = { tick, decades: decadesOf(everything()) };
+  return found.decades;
+}
+
+function Heat({ id, index, say }) {
+  const t = text.value.training;
+  const canvas = useRef(null);
+  const at = useRef(null); // { point, layer } that is read out
+  const cursor = useCursor(canvas);
+  const run = () => runs.peek().find((one) => one.id === id);
+
+  const draw = (context, width, height) => {
+    const { depth } = run() ?? { depth: 1 };
+    const scale = decades();
+    const columns = curves.length(id);
+    if (!scale || columns === 0) return;
+    const cells = pixels(columns, depth, (i, layer) => colorAt(shareOf(curves.layer(id, layer, i), scale)));
+    const across = (width * columns * curves.stride) / lastStep();
+    paintCells(context, cells, columns, depth, [0, 0, Math.min(width, across), height]);
+  };
+
+  const read = (point, layer) => {
+    const length = curves.length(id);
+    if (length === 0) return;
+    at.current = { point: Math.min(length - 1, Math.max(0, point)), layer };
+    const step = curves.steps()[at.current.point];
+    say(t.heatAt(nameOf(index), step, layer + 1, number(curves.layer(id, layer, at.current.point))));
+    moveCharts(step);
+  };
+  const forget = () => {
+    say('');
+    moveCharts(null);
+  };
+  const onPointerMove = ({ offsetX, offsetY, currentTarget: { clientWidth, clientHeight } }) => {
+    const { depth } = run();
+    const point = Math.floor((offsetX / clientWidth) * (lastStep() / curves.stride));
+    if (point >= curves.length(id)) return forget();
+    read(point, Math.min(depth - 1, Math.max(0, depth - 1 - Math.floor((offsetY / clientHeight) * depth))));
+  };
+  const onKeyDown = (event) => {
+    const { depth } = run();
+    const moves = {
+      ArrowRight: [1, 0],
+      ArrowLeft: [-1, 0],
+      PageDown: [10, 0],
+      PageUp: [-10, 0],
+      ArrowUp: [0, 1],
+      ArrowDown: [0, -1],
+    };
+    if (event.key === 'Escape') forget();
+    const move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const { point, layer } = at.current ?? { point: -1, layer: 0 };
+    read(point + move[0], Math.min(depth - 1, Math.max(0, layer + move[1])));
+  };
+  return (
+    <div class="training-map">
+      <Canvas
+        class="training-cells"
+        draw={draw}
+        tick={ticks.heat}
+        deps={[id]}
+        label={`${t.heat}, ${nameOf(index)}. ${text.value.chart.readout}`}
+        canvas={canvas}
+        tabIndex={0}
+        onPointerMove={onPointerMove}
+        onPointerLeave={forget}
+        onKeyDown={onKeyDown}
+        onBlur={forget}
+      />
+      <i class="training-cursor" ref={cursor} />
+    </div>
+  );
+}
+
+// The line where the charts' cursor is: it follows them.
+function useCursor(canvas) {
+  const line = useRef(null);
+  useEffect(() => {
+    const follow = {
+      pub(type, plot) {
+        if (type !== 'mousemove' && type !== 'mouseleave') return;
+        const { left, idx } = plot.cursor;
+        const step = left < 0 || idx === null || idx === undefined ? null : plot.data[0][idx];
+        line.current.hidden = step === null;
+        if (step !== null) line.current.style.left = `${(canvas.current.clientWidth * step) / lastStep()}px`;
+      },
+    };
+    line.current.hidden = true;
+    const { sub, unsub } = uPlot.sync(SYNC);
+    sub(follow);
+    return () => unsub(follow);
+  }, []);
+  return line;
+}
+
+/** Brings the charts' cursor to a step; null: away. */
+function moveCharts(step) {
+  const [first] = uPlot.sync(SYNC).plots.filter((plot) => plot.setCursor);
+  if (!first) return;
+  const left = step === null ? -10 : first.valToPos(step, 'x');
+  first.setCursor({ left, top: step === null ? -10 : 10 }, true, true);
+}
+
+/** Which colour stands for which norm. */
+function Scale() {
+  ticks.heat.value;
+  const t = text.value.training;
+  const scale = decades();
+  if (!scale) return null;
+  const { top, bottom } = scale;
+  const every = Math.ceil((top - bottom) / 4);
+  const marks = [];
+  for (let exponent = bottom; exponent <= top; exponent += every) marks.push(exponent);
+  return (
+    <div class="training-scale">
+      <span class="note">{t.layers}</span>
+      <span class="training-bar">
+        <i style={{ background: GRADIENT }} />
+        {marks.map((exponent) => (
+          <small key={exponent} style={{ left: `${(100 * (exponent - bottom)) / (top - bottom)}%` }}>
+            {power(10 ** exponent)}
+          </small>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+// The first step and the last, for each layer from the last down to the first.
+function tableOf() {
+  slow.value;
+  const t = text.value.training;
+  const list = runs.peek();
+  const depth = Math.max(0, ...list.map((run) => run.depth));
+  return {
+    head: [t.layer, ...list.flatMap((run, i) => [t.atStepOf(LETTERS[i], 1), t.atStepOf(LETTERS[i], run.steps)])],
+    rows: Array.from({ length: depth }, (_, k) => depth - 1 - k).map((layer) => [
+      String(layer + 1),
+      ...list.flatMap(({ id }) => [curves.first(id), curves.last(id)].map((row) => number(row?.layers[layer] ?? null))),
+    ]),
+  };
+}

@@ -1,0 +1,160 @@
+// The Training panel's live half on the page: what is wanted goes to its worker, what it tells is kept for the pictures.
+import { computed, effect, signal } from '@preact/signals';
+import { proxy, wrap } from 'comlink';
+import { fieldsOf } from '../../presets.js';
+import { state } from '../../session.js';
+import { makeWorker } from '../../workers.js';
+import { Curves } from './curves.js';
+import { changes, places, planOf, SETTINGS } from './plan.js';
+
+/** What is to be trained. Names and colours of the configurations are not in it. */
+const planText = computed(() => JSON.stringify(planOf(state.value, state.value.configs.map(fieldsOf))));
+export const plan = computed(() => JSON.parse(planText.value));
+
+/** What the worker last told, but for the points: { phase, away, speed, steps, error, memory }. */
+export const status = signal({ phase: 'loading', away: '', speed: null, steps: 0, error: null, memory: 0 });
+/** The task as it is being learned: name, kind, good, classes, batch and its data; null at first. */
+export const task = signal(null);
+/** Of each configuration, in their order: { id, status, steps, divergence, good, tests, marks, ... }. */
+export const runs = signal([]);
+/** By a run's id the last picture, and the number of steps that it shows. */
+export const pictures = signal(new Map());
+/** What an edit has done: { type: 'all' | 'some' | 'settings', names or places }; null before the first. */
+export const notice = signal(null);
+export const curves = new Curves();
+
+/** What of these changes rarely, for parts that need not be made anew with every frame. */
+export const order = computed(() => runs.value.map(({ id }) => id).join());
+export const begun = computed(() => runs.value.some(({ steps }) => steps > 0));
+export const limit = computed(() => status.value.steps);
+
+/** The parts of the panel, each drawn in a turn of its own, so that none of them holds up the page. */
+export const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'table'];
+/** By part, a number that grows whenever there is something new to draw. */
+export const ticks = Object.fromEntries(TICKS.map((name) => [name, signal(0)]));
+
+/** Grows once a second at most, and at the end: for what costs more to draw than a picture. */
+export const slow = signal(0);
+
+let worker = null;
+let api = null;
+let shown = false;
+let sent = null; // the plan that the worker has
+let serial = 0;
+
+// ---- To the worker
+
+function begin() {
+  worker = makeWorker('training');
+  worker.onerror = (event) => {
+    event.preventDefault();
+    fail({ code: 'WORKER', message: event.message || 'worker' });
+  };
+  api = wrap(worker);
+  api.connect(proxy(receive));
+  api.setPace(Number(state.peek().trainSpeed));
+  api.start();
+}
+
+const fail = (error) => {
+  status.value = { ...status.value, phase: 'done', error };
+};
+
+/** The panel has been opened, or left: what is not seen is not trained. */
+export function show(visible) {
+  shown = visible;
+  if (shown && !worker) begin();
+  tellAway();
+  if (shown) sendPlan();
+}
+
+const tellAway = () => api?.setAway(document.hidden ? 'tab' : shown ? '' : 'panel');
+document.addEventListener('visibilitychange', tellAway);
+
+function sendPlan() {
+  const next = plan.peek();
+  if (!shown || !api || sent === next) return;
+  notice.value = sent ? (noticeOf(sent, next) ?? notice.peek()) : null;
+  sent = next;
+  api.plan(next, ++serial);
+}
+
+function noticeOf(before, after) {
+  const { common, designs } = changes(before, after);
+  const goesOn = runs.peek().some((run) => run.status === 'rewound') && common.every((name) => SETTINGS.includes(name));
+  if (common.length > 0) return { type: goesOn ? 'settings' : 'all', names: common };
+  if (!designs) return null;
+  const fresh = places(before.designs, after.designs).flatMap((place, i) => (place < 0 ? [i] : []));
+  return fresh.length > 0 ? { type: 'some', places: fresh } : null;
+}
+
+const DEBOUNCE = 150;
+let timer = 0;
+effect(() => {
+  planText.value;
+  clearTimeout(timer);
+  timer = setTimeout(sendPlan, sent ? DEBOUNCE : 0);
+});
+effect(() => {
+  const pace = Number(state.value.trainSpeed);
+  if (worker) api.setPace(pace);
+});
+
+export const start = () => api?.start();
+export const pause = () => api?.pause();
+export const step = () => api?.step();
+export const reset = () => {
+  notice.value = null;
+  api?.reset();
+};
+export const restart = (id) => api?.restart(id);
+export const rewind = (id) => api?.rewind(id);
+export const goOn = (id) => api?.goOn(id);
+
+// ---- From the worker
+
+function receive(frame) {
+  const { phase, away, speed, steps, error, memory, info } = frame;
+  // Of a plan that is no longer wanted: the next one is on its way.
+  if (frame.serial !== serial) return;
+  const known = new Map(runs.peek().map((run) => [run.id, run]));
+  curves.keepOnly(frame.runs.map(({ id }) => id));
+  runs.value = frame.runs.map(({ points, tests, keep, ...run }) => {
+    if (keep !== null) curves.truncate(run.id, keep);
+    curves.push(run.id, run.depth, points);
+    const former = (known.get(run.id)?.tests ?? []).filter(([at]) => keep === null || at <= keep);
+    return { ...run, tests: [...former, ...tests] };
+  });
+  if (info) task.value = info;
+  keepPictures(frame);
+  status.value = { phase, away, speed, steps, error, memory };
+  drawNext();
+  if (phase !== 'running' || performance.now() - slowed > SLOW) {
+    slowed = performance.now();
+    slow.value++;
+  }
+}
+
+const SLOW = 1000;
+let slowed = 0;
+
+function keepPictures(frame) {
+  if (frame.pictures.length === 0 && frame.runs.every(({ id }) => pictures.peek().has(id))) return;
+  const ids = new Set(frame.runs.map(({ id }) => id));
+  const kept = [...pictures.peek()].filter(([id]) => ids.has(id));
+  pictures.value = new Map([...kept, ...frame.pictures.map((picture) => [picture.id, picture])]);
+}
+
+let waiting = [];
+const channel = new MessageChannel();
+channel.port1.onmessage = () => {
+  const name = waiting.shift();
+  if (name) ticks[name].value++;
+  if (waiting.length > 0) channel.port2.postMessage(0);
+};
+
+// One part after the other, each in a task of its own.
+function drawNext() {
+  if (waiting.length === 0) channel.port2.postMessage(0);
+  waiting = [...waiting, ...TICKS.filter((name) => !waiting.includes(name))];
+}
