@@ -65,7 +65,8 @@ export function spread({ median, half, count }, unit) {
 export function around({ median, half, count }) {
   const text = number(median);
   if (count < ENOUGH || !Number.isFinite(median) || /e|^0$/.test(text)) return text;
-  return `${text} ± ${half.toFixed((text.split('.')[1] ?? '').length)}`;
+  const spread = half.toFixed((text.split('.')[1] ?? '').length);
+  return `${text} ± ${Number(spread) === 0 ? number(half, 1) : spread}`;
 }
 
 /** 65 536: a whole number, digits in groups. */

@@ -36,6 +36,9 @@ export function placesOf(what, config) {
   return Array.from({ length: depth }, (_, l) => l + last);
 }
 
+/** Quantities that come with the pass back, from the last layer to the first. */
+export const isBackward = (show) => show === 'weights' || show === 'gradient';
+
 const isOfStream = (show) => show === 'rms' || show === 'gradient';
 
 /** A quantity's values in one probe or in a prediction, at placesOf(); undefined where there is none. */

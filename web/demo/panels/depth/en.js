@@ -68,6 +68,7 @@ export default {
   dashed: 'dashed predicted',
   none: (letters, symbol) => `${letters} without ${symbol}`,
   zero: (letters) => `${letters} 0 throughout`,
+  notFinite: (letters) => `${letters} not finite`,
   byA: '÷ A',
   byALong: 'Each configuration by A, seed by seed; cosines and shares less those of A',
   theory: 'predicted',
@@ -87,6 +88,7 @@ export default {
   sublayer: 'Sublayer',
   ofSublayer: (name) => `, ${name}`,
   sublayers: { ffn: 'FFN', mixing: 'mixing' },
+  endsAt: (layer, sublayer) => `: not finite from layer ${layer}, ${sublayer}`,
   ends: {
     forward: (layer, sublayer) => `not finite from layer ${layer}, ${sublayer}`,
     backward: (layer, sublayer) => `gradient not finite from layer ${layer} down, ${sublayer}`,
@@ -102,7 +104,9 @@ export default {
   growth: 'stream growth',
   branch: 'branch ÷ stream',
   tableNote: (seeds) =>
-    seeds > 2 ? `Medians of ${seeds} seeds, ± half the distance between the quartiles` : `${seeds} of the seeds`,
+    seeds === 1
+      ? 'One seed'
+      : `Medians of ${seeds} seeds${seeds > 2 ? ', ± half the distance between the quartiles' : ''}`,
   notComputed: 'not computed',
   took: (stacks, time, each) => `${stacks} stacks in ${time}, ${each} each`,
   course: {
@@ -133,8 +137,13 @@ export default {
       grows: 'since each block lets through a little more than its norm takes back',
       fades: 'since each norm takes back more than its block lets through',
     },
-    postMean:
-      'which mixing by the mean takes away in the first layers only, where tokens still differ: the more tokens the more, and no more with depth',
+    postMean: {
+      fades:
+        'since mixing by the mean takes gradient away in the first layers, where tokens still differ: the more tokens the more, and no more with depth',
+      flat: 'although mixing by the mean takes gradient of x and W₁ away in the first layers, where tokens still differ',
+      grows:
+        'although mixing by the mean takes gradient of x and W₁ away in the first layers, where tokens still differ',
+    },
     postAttention: 'of which attention takes as much as its scores make tokens alike',
     pre: (growth) => `while the stream grows to ×${growth}, by which the norm before a later branch divides`,
     deepnorm: () => 'since α times the stream outweighs a branch with weights made smaller by β',
@@ -153,7 +162,7 @@ export default {
   tryMixing: 'Mix tokens by their mean: does Post-Norm decay?',
   tryNoMixing: 'Without token mixing',
   method: (seeds, sequences, length) =>
-    `The input is N(0, 1), ${times(sequences, 'sequence', 'sequences')} of ${times(length, 'token', 'tokens')}; in place of a loss stands a random ∂L/∂y ~ N(0, 1) behind the final norm, by whose norm gradients are divided. Weights as initialised, ${seeds}, the same for all.`,
+    `The input is N(0, 1), ${times(sequences, 'sequence', 'sequences')} of ${times(length, 'token', 'tokens')}; in place of a loss stands a random ∂L/∂y ~ N(0, 1) behind the final norm, by whose norm gradients are divided. Weights as initialised from ${seeds}, no dropout.`,
   seedsOf: (from, to) => (from === to ? `seed ${from}` : `seeds ${from} to ${to}`),
   theoryMethod:
     'How it is predicted: by second moments, in the limit of wide layers, expected over seeds; one stack scatters around it:',

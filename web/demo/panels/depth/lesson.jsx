@@ -56,7 +56,7 @@ function sentence({ indices, wiring, mixing, course }) {
 
 function reason(wiring, mixing, course, growth) {
   const { because } = text.value.depth;
-  if (wiring === 'post' && mixing === 'mean') return because.postMean;
+  if (wiring === 'post' && mixing === 'mean') return because.postMean[course];
   if (wiring === 'post' && mixing === 'attention') return because.postAttention;
   if (wiring === 'post') return because.post[course];
   return because[wiring](growth ? number(growth.median) : '');
@@ -71,7 +71,7 @@ function Trial({ list }) {
   const patch = mixes ? { depthMixing: 'none' } : { depthMixing: 'mean', depthShow: 'weights', depthMatrix: 'up' };
   return (
     <p>
-      <button type="button" class="link" onClick={() => set(patch, 'depthMixing')}>
+      <button type="button" class="link depth-try" onClick={() => set(patch, 'depthMixing')}>
         {mixes ? d.tryNoMixing : d.tryMixing}
       </button>
     </p>

@@ -1,17 +1,12 @@
 // The curves by layer: one large picture, and the other quantities small below it, with one cursor for all.
 import { axisNumber, number } from '../../format.js';
-import { linearAxis, logAxis } from '../../parts/axes.js';
-import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
-import { curves, markEnd, markLine } from '../../parts/curves.js';
+import { Chart, nameOf } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/look.js';
 import { panelResults, set, state, text } from '../../session.js';
 import { isOfSublayer, isScaled, isZero } from './curves.js';
+import { drawing, isLogarithmic } from './drawing.js';
 import { BANDS, QUANTITIES, SUBLAYERS } from './state.js';
 import { axis, broken, curvesOf, entries, job, matrices, mixes, what } from './view.js';
-
-const SYNC = { key: 'depth' };
-// Sizes that differ by more than this are drawn on a logarithmic axis.
-const WIDE = 30;
 
 export function Picture() {
   const d = text.value.depth;
@@ -128,10 +123,10 @@ function QuantityChart({ quantity, controls, small }) {
   return (
     <Chart
       title={titleOf(quantity)}
-      note={small ? shortNote(quantity) : noteOf(quantity, list, logarithmic)}
+      note={small ? shortNote(quantity) : entries.value && noteOf(quantity, list, logarithmic)}
       small={small}
       empty={entries.value === null || (drawn.length === 0 && d.empty)}
-      build={(colors, width) => build({ show, xs, list: drawn, logarithmic, small, colors, width })}
+      build={(colors, width) => drawing({ show, xs, list: drawn, logarithmic, small, colors, width })}
       deps={[
         panelResults.value.depth?.value,
         show,
@@ -150,14 +145,6 @@ function QuantityChart({ quantity, controls, small }) {
   );
 }
 
-// Gradients always, what is by A of them too; others where they differ much.
-function isLogarithmic(show, list, byA) {
-  if (!isScaled(show)) return false;
-  if (show === 'weights' || show === 'gradient') return true;
-  const known = list.flatMap(({ low, high }) => [...low, ...high]).filter((value) => value > 0);
-  return known.length > 0 && Math.max(...known) > (byA ? WIDE / 3 : WIDE) * Math.min(...known);
-}
-
 const shortNote = ({ show, matrix, sublayer }) => {
   const d = text.value.depth;
   const of = mixes.value && isOfSublayer(show) ? d.ofSublayer(d.sublayers[sublayer]) : '';
@@ -173,6 +160,9 @@ function noteOf(quantity, list, logarithmic) {
   const seeds = Math.max(0, ...list.map(({ count }) => count));
   const missing = show === 'weights' ? withoutMatrix(matrix) : [];
   const zero = logarithmic ? list.filter(isZero).map(({ index }) => index) : [];
+  const ended = entries.value.filter(
+    ({ index }) => broken.value[index] && !list.some((curve) => curve.index === index),
+  );
   return [
     shortNote(quantity) +
       (depthByA && configs.length > 1
@@ -184,6 +174,7 @@ function noteOf(quantity, list, logarithmic) {
     list.some(({ predicted }) => predicted) && d.dashed,
     missing.length > 0 && d.none(letters(missing), d.symbols[matrix]),
     zero.length > 0 && d.zero(letters(zero)),
+    ended.length > 0 && d.notFinite(letters(ended.map(({ index }) => index))),
   ]
     .filter(Boolean)
     .join(t.sign.semicolon);
@@ -193,79 +184,6 @@ const withoutMatrix = (matrix) =>
   (entries.value ?? [])
     .filter(({ probes }) => probes.some(Boolean) && probes.every((probe) => !probe?.weights[matrix]))
     .map(({ index }) => index);
-
-function build({ show, xs, list, logarithmic, small, colors, width }) {
-  const d = text.value.depth;
-  const positive = (values) => values?.map((value) => (value > 0 ? value : null));
-  const shown = logarithmic
-    ? list.map((curve) => ({
-        ...curve,
-        median: positive(curve.median),
-        low: positive(curve.low),
-        high: positive(curve.high),
-        predicted: positive(curve.predicted),
-      }))
-    : list;
-  const banded = shown.map((curve) => (curve.count > 1 ? curve : { ...curve, low: null, high: null }));
-  const { data, series, bands } = curves(banded, colors, { width: small ? 1.5 : 2 });
-  const values = shown.flatMap(({ low, high, predicted }) => [...low, ...high, ...(predicted ?? [])]);
-  const size = small ? 42 : 44;
-  const { scale, axis: yAxis } = logarithmic
-    ? logAxis(values, { size, most: small ? 4 : 8 })
-    : linearAxis(values, { size, space: small ? 28 : 40, most: show === 'cosine' ? 1.02 : undefined });
-  const nameFor = (index) => (!small && width > ROOMY ? shortName(index) : LETTERS[index]);
-  const room = 16 + Math.max(8, ...shown.map(({ index }) => labelWidth(nameFor(index), colors.size)));
-  const depth = xs.at(-1);
-  return {
-    data: [xs, ...data],
-    options: {
-      padding: [8, room, 0, 0],
-      cursor: { sync: SYNC },
-      scales: { x: { time: false, range: [0, Math.max(1, depth)] }, y: scale },
-      axes: [
-        {
-          size: 26,
-          grid: { show: false },
-          splits: () => layerTicks(depth, small ? 3 : 5, ['rms', 'gradient'].includes(show)),
-          values: (_, splits) => splits.map(axisNumber),
-          ...(small ? {} : { label: d.layer, labelSize: 18, labelGap: 0, labelFont: `${colors.size}px sans-serif` }),
-        },
-        yAxis,
-      ],
-      series,
-      bands,
-    },
-    marks: (u) => {
-      for (const curve of shown) {
-        markLine(u, xs, curve.median, curve.index, colors, { radius: small ? 2.5 : 3.5, count: small ? 0 : 5 });
-        if (curve.broken) markBreak(u, xs, curve, colors);
-      }
-    },
-    labels: () => shown.map((curve) => labelOf(curve, xs, nameFor(curve.index))),
-  };
-}
-
-function labelOf({ index, median }, xs, name) {
-  const i = median.findLastIndex((value) => value !== null);
-  return { index, name, x: xs[i], y: median[i], align: 'left' };
-}
-
-// What ends on its way: forwards at its last point, backwards at its first.
-function markBreak(u, xs, { index, median }, colors) {
-  const forward = broken.value[index]?.way !== 'backward';
-  const known = (value) => value !== null;
-  const i = forward ? median.findLastIndex(known) : median.findIndex(known);
-  markEnd(u, xs[i], median[i], colors.error);
-}
-
-// 1 6 12 18 24: about as many as asked for; 0 is the stream before the first block.
-function layerTicks(depth, most, fromZero) {
-  const step = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48].find((every) => depth / every <= most) ?? depth;
-  const ticks = [];
-  for (let x = step; x <= depth; x += step) ticks.push(x);
-  if (fromZero) return [0, ...ticks];
-  return step > 1 ? [1, ...ticks] : ticks;
-}
 
 function readout(x, i, list, small) {
   const d = text.value.depth;

@@ -19,17 +19,9 @@ export async function depthRun(job, { an, breathe, progress, send }) {
   const plan = job.configs.map((own) => fitted(own, job, an.fields));
   const outbox = new Outbox(send);
   outbox.add({ job });
-  const known = new Set();
-  for (let n = 0; n < job.seeds; n++) {
-    for (const [index, entry] of plan.entries()) {
-      const probe = recall(probeText(entry, n, job));
-      if (!probe) continue;
-      outbox.add({ [probeKey(index, n)]: probe });
-      known.add(probeKey(index, n));
-    }
-  }
-
+  const known = addKnown(plan, job, outbox);
   const bench = new Bench(an);
+  const cold = kept.size === 0;
   let computed = 0;
   try {
     for (let n = 0; n < job.seeds; n++) {
@@ -44,17 +36,33 @@ export async function depthRun(job, { an, breathe, progress, send }) {
         outbox.add({ plan: [...plan] }).flush(n === 0 ? FIRST_WITHIN : EVERY);
       }
       if (n > 0) continue;
+      // The first picture of all does not wait for the prediction.
+      if (cold) outbox.flush(0);
       for (const entry of plan) {
         if (!entry.error) await attempt(entry, () => predict(an, entry, job));
         await breathe();
       }
       // What was known before waits for the rest, so that curves do not go back to one seed and return.
-      outbox.add({ plan: [...plan] }).flush(computed > 0 ? 0 : Number.POSITIVE_INFINITY);
+      outbox.add({ plan: [...plan] }).flush(computed === 0 ? Number.POSITIVE_INFINITY : cold ? EVERY : 0);
     }
     outbox.add({ plan: [...plan], finished: true }).flush(0);
   } finally {
     bench.dispose();
   }
+}
+
+/** The keys of the probes that need not be computed again. */
+function addKnown(plan, job, outbox) {
+  const known = new Set();
+  for (let n = 0; n < job.seeds; n++) {
+    for (const [index, entry] of plan.entries()) {
+      const probe = recall(probeText(entry, n, job));
+      if (!probe) continue;
+      outbox.add({ [probeKey(index, n)]: probe });
+      known.add(probeKey(index, n));
+    }
+  }
+  return known;
 }
 
 /** A configuration that cannot run says why, and the others run. */
@@ -154,16 +162,19 @@ const normOf = (values) => Math.sqrt(values.reduce((sum, value) => sum + value *
 function plainProbe({ sublayers, stream, gradients }, { depth }, norm) {
   const places = [...sublayers, stream];
   const of = (list, name) => list.map((entry) => entry[name]);
+  // Where the stream is not finite a branch has no size, and nothing is dead.
+  const end = places.findIndex(({ nonFinite }) => nonFinite > 0);
+  const before = (name) => of(sublayers, name).map((value, k) => (end < 0 || k < end - 1 ? value : Number.NaN));
   const matrices = MATRICES.filter((name) => `layers.0.${name}` in gradients);
   const layers = Array.from({ length: depth }, (_, l) => l);
   return {
     rms: of(places, 'rms'),
     nonFinite: of(places, 'nonFinite'),
     gradient: of(places, 'gradient').map((value) => value / norm),
-    ratio: of(sublayers, 'branchRatio'),
-    cosine: of(sublayers, 'cosine'),
-    dead: of(sublayers, 'dead'),
-    saturated: of(sublayers, 'saturated'),
+    ratio: before('branchRatio'),
+    cosine: before('cosine'),
+    dead: before('dead'),
+    saturated: before('saturated'),
     weights: Object.fromEntries(
       matrices.map((name) => [name, layers.map((l) => gradients[`layers.${l}.${name}`] / norm)]),
     ),

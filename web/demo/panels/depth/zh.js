@@ -65,6 +65,7 @@ export default {
   dashed: '虚线为理论预测',
   none: (letters, symbol) => `${letters} 没有 ${symbol}`,
   zero: (letters) => `${letters} 处处为 0`,
+  notFinite: (letters) => `${letters} 不是有限的数`,
   byA: '÷ A',
   byALong: '各配置除以 A，逐个种子；余弦与比例则减去 A',
   theory: '预测',
@@ -84,6 +85,7 @@ export default {
   sublayer: '子层',
   ofSublayer: (name) => `，${name}`,
   sublayers: { ffn: '前馈网络', mixing: '混合' },
+  endsAt: (layer, sublayer) => `：自第 ${layer} 层${sublayer}起不再有限`,
   ends: {
     forward: (layer, sublayer) => `自第 ${layer} 层${sublayer}起数值不再有限`,
     backward: (layer, sublayer) => `反向传播到第 ${layer} 层${sublayer}时梯度不再有限`,
@@ -98,7 +100,7 @@ export default {
   predicted: '预测',
   growth: '残差流增长',
   branch: '分支 ÷ 残差流',
-  tableNote: (seeds) => (seeds > 2 ? `${seeds} 个种子的中位数，± 四分位距的一半` : `${seeds} 个种子`),
+  tableNote: (seeds) => (seeds === 1 ? '一个种子' : `${seeds} 个种子的中位数${seeds > 2 ? '，± 四分位距的一半' : ''}`),
   notComputed: '未计算',
   took: (stacks, time, each) => `${stacks} 个堆叠共用时 ${time}，每个 ${each}`,
   course: {
@@ -129,7 +131,11 @@ export default {
       grows: '因为每个块放大梯度的倍数略大于归一化缩小的倍数',
       fades: '因为归一化缩小梯度的倍数大于块放大的倍数',
     },
-    postMean: '按平均混合只在最初几层带走梯度，那里的词元还各不相同：词元越多带走越多，却不随深度增加',
+    postMean: {
+      fades: '因为按平均混合在最初几层带走梯度，那里的词元还各不相同：词元越多带走越多，却不随深度增加',
+      flat: '尽管按平均混合在最初几层带走 x 与 W₁ 的梯度，那里的词元还各不相同',
+      grows: '尽管按平均混合在最初几层带走 x 与 W₁ 的梯度，那里的词元还各不相同',
+    },
     postAttention: '注意力带走多少，取决于其打分使词元变得多相似',
     pre: (growth) => `同时残差流增大到 ×${growth}，靠后的分支之前的归一化要除以它`,
     deepnorm: () => '因为残差流乘以 α，而权重缩小 β 倍的分支远不及它',
@@ -146,7 +152,7 @@ export default {
   tryMixing: '按平均混合词元：Post-Norm 会衰减吗？',
   tryNoMixing: '去掉词元混合',
   method: (seeds, sequences, length) =>
-    `输入服从 N(0, 1)，共 ${sequences} 个序列，各 ${length} 个词元；损失由最后一个归一化之后的随机 ∂L/∂y ~ N(0, 1) 代替，梯度都除以它的范数。权重为初始值，${seeds}，所有配置相同。`,
+    `输入服从 N(0, 1)，共 ${sequences} 个序列，各 ${length} 个词元；损失由最后一个归一化之后的随机 ∂L/∂y ~ N(0, 1) 代替，梯度都除以它的范数。权重为初始值，${seeds}，不用 dropout。`,
   seedsOf: (from, to) => (from === to ? `种子为 ${from}` : `种子为 ${from} 到 ${to}`),
   theoryMethod: '预测的方法：在宽层的极限下追踪二阶矩，对种子取期望；单个堆叠在其周围波动：',
   reduced: (letters, from, to) => `${letters} 按 ${to}（宽度 × d_ff）运行，代替 ${from}`,
