@@ -18,7 +18,7 @@ import { Tabs } from './shell/tabs.jsx';
 const NARROW = '(max-width: 899.98px)';
 // The first visit's panel comes with the page, the others when they are shown.
 const panels = {
-  wiring: lazy(() => import('./panels/wiring.jsx').then((module) => module.WiringPanel)),
+  wiring: lazy(() => import('./panels/wiring/panel.jsx').then((module) => module.WiringPanel)),
   forward: lazy(() => import('./panels/forward.jsx').then((module) => module.ForwardPanel)),
   activations: lazy(() => import('./panels/activations/panel.jsx').then((module) => module.ActivationsPanel)),
   depth: DepthPanel,

@@ -65,7 +65,7 @@ const QK_EPS = 1e-6; // the module's own
 
 // Multi-head self-attention up to the concatenated heads. Scores are a product with the keys as a weight [out, in], and
 // the sums one with the values as a weight [in, out].
-export const attention = (an, block, linear, noted) => (x) => {
+export const attention = (an, block, linear, note) => (x) => {
   const { d_model, heads, causal, qk_norm } = block.config;
   const size = d_model / heads;
   const length = x.size / d_model;
@@ -83,9 +83,10 @@ export const attention = (an, block, linear, noted) => (x) => {
         }),
     };
   };
-  const noting = (name) => (y) => ({ y, back: (dy) => noted(name, dy) });
-  const of = (name) =>
-    chain(...[linear(name), noting(name), ...(qk_norm && name !== 'value' ? [perHead(name)] : [])])(x);
+  const of = (name) => {
+    const normed = qk_norm && name !== 'value' ? [perHead(name), note(`${name}_normed`)] : [];
+    return chain(linear(name), note(name), ...normed)(x);
+  };
   const [query, key, value] = ['query', 'key', 'value'].map(of);
 
   const scale = 1 / Math.sqrt(size);

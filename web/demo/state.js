@@ -10,6 +10,7 @@ import { NORMS_PROPS } from './panels/norms/state.js';
 import { TRAINING_PROPS } from './panels/training/state.js';
 import { WEIGHTS_PROPS } from './panels/weights/state.js';
 import { flag, integer, number, oneOf } from './props.js';
+import { WIRING_PROPS } from './panels/wiring/state.js';
 import { SHELL_PROPS } from './shell/state.js';
 import { LINKS } from './shell/tour/stops.js';
 
@@ -46,6 +47,7 @@ export const PROPS = [
   ...TRAINING_PROPS,
   ...WEIGHTS_PROPS,
   ...SHELL_PROPS,
+  ...WIRING_PROPS,
 ];
 
 // The format of the link. What a link of an older one leaves out means what it meant then.

@@ -29,21 +29,22 @@ export const STAGES = [
  * @param {{ train?: boolean }} options train: batch norm takes the batch's own statistics. There is no dropout here
  * @returns {{ stages: Record<string, Tensor>, y: Tensor, back: (dy: Tensor) => { edges: Record<string, number>,
  *   dx: Tensor } }} edges: the gradient's Euclidean norm by every stage, and where the branches leave the stream (enter,
- *   mixing_enter), along the stream beside them (skip, mixing_skip), by gate, query, key and value
+ *   mixing_enter), along the stream beside them (skip, mixing_skip), by gate, query, key and others between
  */
 export function trace(an, block, x, { train = false } = {}) {
   const stages = { x };
   const edges = {};
-  const make = stepsOf(an, block, train);
-  // Where the signal is looked at, and the gradient on its way back.
-  const look = (name) => (signal) => {
-    stages[name] = signal;
-    return { y: signal, back: (gradient) => noted(name, gradient) };
-  };
   const noted = (name, gradient) => {
     edges[name] = normOf(gradient);
     return gradient;
   };
+  // Where the gradient is looked at on its way back, and where the signal is too.
+  const note = (name) => (signal) => ({ y: signal, back: (gradient) => noted(name, gradient) });
+  const look = (name) => (signal) => {
+    stages[name] = signal;
+    return note(name)(signal);
+  };
+  const make = stepsOf(an, block, train, { note, noted, look });
 
   const sublayer = (prefix, branch, leaves) => (input) => {
     const { before, after, alpha, post } = make.around(prefix);
@@ -62,10 +63,7 @@ export function trace(an, block, x, { train = false } = {}) {
   };
 
   const mixes = block.config.mixing !== 'none';
-  const layers = [
-    ...(mixes ? [sublayer('mixing_', make.mixing(look, noted), 'middle')] : []),
-    sublayer('', make.ffn(look, noted), 'y'),
-  ];
+  const layers = [...(mixes ? [sublayer('mixing_', make.mixing(), 'middle')] : []), sublayer('', make.ffn(), 'y')];
   const whole = chain(...layers)(x);
   return {
     stages,
@@ -84,7 +82,7 @@ function normOf(tensor) {
 }
 
 // The steps of a block with its parameters.
-function stepsOf(an, block, train) {
+function stepsOf(an, block, train, { note, noted, look }) {
   const { parameters, buffers, config: values } = block;
   const { placement, d_model } = values;
   const alone = (make) => an.scope(make);
@@ -120,7 +118,7 @@ function stepsOf(an, block, train) {
     const is = (...placements) => placements.includes(placement);
     const scale = parameters[`${prefix}scale`];
     const before = has && is('pre', 'peri', 'lns', 'layer_scale') ? [norm(`${prefix}norm`)] : [];
-    if (placement === 'lns') before.push(times(1 / Math.sqrt(values.layer)));
+    if (placement === 'lns') before.push(note(`${prefix}unscaled`), times(1 / Math.sqrt(values.layer)));
     const after = [];
     if (has && is('peri')) after.push(norm(`${prefix}norm2`));
     if (has && is('output')) after.push(norm(`${prefix}norm`));
@@ -140,7 +138,7 @@ function stepsOf(an, block, train) {
     return Object.fromEntries(params.map(({ name }, i) => [name, given[i]]));
   };
 
-  const ffn = (look, noted) => {
+  const ffn = () => {
     const options = activationOptions();
     const name = values.activation;
     const dense = chain(linear('up'), look('up'), (up) => ({
@@ -152,6 +150,7 @@ function stepsOf(an, block, train) {
       const gate = linear('gate')(x);
       const back = (dy) => {
         const { dGate, dUp } = an.gluBackward(name, gate.y, up.y, dy, options);
+        noted('activated', an.glu('identity', up.y, dy));
         return an.add(gate.back(noted('gate', dGate)), up.back(dUp));
       };
       return { y: an.glu(name, gate.y, up.y, options), back };
@@ -159,11 +158,10 @@ function stepsOf(an, block, train) {
     return chain(values.gated ? gated : dense, look('hidden'), linear('down'), look('down'));
   };
 
-  const mixing = (look, noted) => {
+  const mixing = () => {
     const last = [look('mixed'), linear('out'), look('out')];
-    if (values.mixing === 'attention') return chain(attention(an, block, linear, noted), ...last);
-    const noting = (x) => ({ y: x, back: (dy) => noted('value', dy) });
-    return chain(mean(an, values.causal, d_model), linear('value'), noting, ...last);
+    if (values.mixing === 'attention') return chain(attention(an, block, linear, note), ...last);
+    return chain(mean(an, values.causal, d_model), note('mean'), linear('value'), ...last);
   };
 
   return { around, ffn, mixing, times };

@@ -7,5 +7,12 @@ import { activationsJob } from './activations/job.js';
 import { depthJob } from './depth/job.js';
 import { normsJob } from './norms/job.js';
 import { weightsJob } from './weights/job.js';
+import { wiringJob } from './wiring/job.js';
 
-export const panelJobs = { activations: activationsJob, depth: depthJob, forward: normsJob, weights: weightsJob };
+export const panelJobs = {
+  activations: activationsJob,
+  depth: depthJob,
+  forward: normsJob,
+  weights: weightsJob,
+  wiring: wiringJob,
+};

@@ -9,5 +9,12 @@ import { activationsRun } from './activations/run.js';
 import { depthRun } from './depth/run.js';
 import { normsRun } from './norms/run.js';
 import { weightsRun } from './weights/run.js';
+import { wiringRun } from './wiring/run.js';
 
-export const panelRuns = { activations: activationsRun, depth: depthRun, forward: normsRun, weights: weightsRun };
+export const panelRuns = {
+  activations: activationsRun,
+  depth: depthRun,
+  forward: normsRun,
+  weights: weightsRun,
+  wiring: wiringRun,
+};

@@ -116,6 +116,7 @@ function PresetItem({ entry, config, onAdd }) {
       </button>
       {(layer || entry.source) && (
         <div class="preset-foot">
+          {entry.source && <Source of={entry} short />}
           {layer && (
             <button
               type="button"
@@ -127,7 +128,6 @@ function PresetItem({ entry, config, onAdd }) {
               {t.dialog.withAttention}
             </button>
           )}
-          {entry.source && <Source of={entry} short />}
         </div>
       )}
     </li>

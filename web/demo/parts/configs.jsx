@@ -1,44 +1,13 @@
 // The list of configurations (wide) and the strip of chips (narrow).
 import { useState } from 'preact/hooks';
 import { hasNorm, ownWidth, valuesOf } from '../fields.js';
+import { activationName, normName } from '../names.js';
 import { catalog, results, set, state, text } from '../session.js';
 import { MAX_CONFIGS } from '../state.js';
 import { ConfigMenu, move, NameField } from './config-menu.jsx';
 import { LETTERS, lookOf } from './look.js';
 
-export { LETTERS, lookOf };
-
-const NORM_NAMES = {
-  layer_norm: 'LayerNorm',
-  layer_norm_std: 'LayerNorm (std)',
-  rms_norm: 'RMSNorm',
-  rms_norm_outside: 'RMSNorm (outside)',
-  batch_norm: 'BatchNorm',
-  group_norm: 'GroupNorm',
-  instance_norm: 'InstanceNorm',
-  dyt: 'DyT',
-};
-const ACTIVATION_NAMES = {
-  relu: 'ReLU',
-  gelu_erf: 'GELU',
-  gelu_tanh: 'GELU tanh',
-  gelu_quick: 'QuickGELU',
-  silu: 'SiLU',
-  relu_squared: 'ReLU²',
-};
-const GATED_NAMES = {
-  silu: 'SwiGLU',
-  gelu_erf: 'GEGLU',
-  gelu_tanh: 'GEGLU tanh',
-  relu: 'ReGLU',
-  sigmoid: 'GLU',
-  identity: 'Bilinear',
-};
-
-/** The field's usual name where it has one, the module's otherwise. */
-export const normName = (name) => NORM_NAMES[name] ?? name;
-export const activationName = (name, gated) =>
-  gated ? (GATED_NAMES[name] ?? `${ACTIVATION_NAMES[name] ?? name} GLU`) : (ACTIVATION_NAMES[name] ?? name);
+export { activationName, LETTERS, lookOf, normName };
 
 /** "LayerNorm · attention · GELU · 128 × 512"; where equal parameters change d_ff, "512 → 341". */
 export function summaryOf(config) {
@@ -202,9 +171,10 @@ function ConfigCard({ config, index, selected, setDrag, mark }) {
 
 export function ConfigError({ error }) {
   const t = text.value;
+  const message = t.weights.errors[error.code]?.(error.detail ?? {}) ?? error.message; // of a file's weights, or the module's
   return (
     <p class="error-text config-error" role="alert">
-      {t.run.failed} {error.message.replace(/\.?$/, '.')}
+      {t.run.failed} {message.replace(/[.。]?$/, t.sign.stop.trim())}
       {error.code === 'OUT_OF_MEMORY' && ` ${t.run.memoryHint}`} <code>{error.code}</code>
     </p>
   );

@@ -1,36 +1,17 @@
-// The block's formula in MathML, put together from the TeX that the module gives for placement, norm and activation.
+// The block's formulas in MathML.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { resolved } from '../fields.js';
+import { formulaLines, formulaOf } from '../formula.js';
 import { catalog, text } from '../session.js';
 
 let temml; // loaded when a formula is first drawn: it is the largest library here
 
-const find = (list, name) => list.find((entry) => entry.name === name);
+const linesOf = (values) => formulaLines(resolved(values, catalog.value), catalog.value);
 
-/** Lines of TeX: the block, then what its letters mean. */
-export function formulaOf(values, { placements, norms, activations }) {
-  const placement = find(placements, values.placement)?.formula ?? '';
-  const norm = find(norms, values.norm);
-  const activation = find(activations, values.activation);
-  const inner = values.bias ? (matrix, bias, of) => `${matrix} ${of} + ${bias}` : (matrix, _, of) => `${matrix} ${of}`;
-  const up = inner('W_1', 'b_1', 'x');
-  const hidden = values.gated ? 'h' : `\\varphi(${up})`;
-  const lines = [
-    `y = ${values.residual ? placement : withoutStream(placement)}`,
-    `\\mathrm{F}(x) = ${inner('W_2', 'b_2', `\\,${hidden}`)}`,
-    ...(values.gated ? [`h = \\varphi(${inner('W_g', 'b_g', 'x')}) \\odot (${up})`] : []),
-    `\\varphi(x) = ${activation?.formula ?? ''}`,
-  ];
-  const hasNorm = placement.includes('mathrm{N}') && values.norm !== 'none';
-  if (hasNorm) lines.push(`\\mathrm{N}(x) = ${norm?.formula ?? ''}`);
-  return lines;
-}
-
-// Without the residual the block is its branch alone.
-const withoutStream = (formula) => formula.replace(/(\\alpha )?x \+ /, '');
-
-export function Formula({ values }) {
+/** @param props.reference values that it is compared with: what is other is marked */
+export function Formula({ values, reference }) {
   const t = text.value;
-  const lines = formulaOf(values, catalog.value);
+  const lines = formulaOf(linesOf(values), reference && linesOf(reference));
   return (
     <section class="formula" aria-label={t.wiring.formula}>
       {lines.map((tex) => (
@@ -39,6 +20,9 @@ export function Formula({ values }) {
     </section>
   );
 }
+
+// All TeX is the page's own; classes are what it needs beyond the usual.
+const isClass = ({ command }) => command === '\\class';
 
 function whenIdle(act) {
   if (!globalThis.requestIdleCallback) {
@@ -64,7 +48,7 @@ export function TeX({ tex }) {
     });
   }, [library]);
   useEffect(() => {
-    if (library) library.render(tex, place.current, { throwOnError: false });
+    if (library) library.render(tex, place.current, { throwOnError: false, trust: isClass });
   }, [library, tex]);
   return <div class="tex" ref={place} />;
 }

@@ -4,6 +4,7 @@ import depth from '../panels/depth/en.js';
 import norms from '../panels/norms/en.js';
 import training from '../panels/training/en.js';
 import weights from '../panels/weights/en.js';
+import wiring from '../panels/wiring/en.js';
 import shell from '../shell/en.js';
 
 const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
@@ -24,7 +25,7 @@ export default {
     sidebar: 'Show or hide the configurations',
   },
   panels: {
-    wiring: 'Wiring',
+    wiring: wiring.title,
     forward: 'Forward',
     activations: activations.title,
     depth: depth.title,
@@ -72,23 +73,23 @@ export default {
     current: 'From the present one',
     copyOf: (letter, name) => `Copy of ${letter} ${name}`,
     leavesOut: 'Left out: ',
-    weights: 'weights',
-    none: 'No preset of that name.',
     complete: 'Nothing is left out.',
     withAttention: '+ attention',
     addWithAttention: (name) => `${name} with its attention sublayer`,
     source: 'source',
     sourceOf: (name) => `Source of ${name}`,
     count: (count) => plural(count, 'preset', 'presets'),
+    weights: 'weights',
+    none: 'No preset of that name.',
   },
   inspector: {
     wiringOf: (letter) => `Wiring of ${letter}`,
     preset: 'Preset',
     noPreset: 'none',
-    presetModified: (count) => plural(count, 'field changed', 'fields changed'),
-    resetAll: 'Reset all',
     source: 'Source: ',
     attention: 'with its attention',
+    presetModified: (count) => plural(count, 'field changed', 'fields changed'),
+    resetAll: 'Reset all',
     weights: 'Weights',
     seeded: 'seeded',
     equalWeights: (width) => `As many weights as A: d_ff ${width}`,
@@ -340,22 +341,7 @@ export default {
     explain:
       'The roof is this browser’s own, measured in turns with the blocks: multiply-adds in registers are the flat part, reading about as many bytes as a block moves is the slope. Left of the corner a block waits for memory, right of it for arithmetic; more tokens move it to the right. Each turn gives the roof the best of a few short samples, which an interruption does not lower; a block’s batch has it in, so that on a busy machine shares are low.',
   },
-  wiring: {
-    explain:
-      'The thick line is the residual stream, from bottom to top. A norm on the line normalises the stream itself; a norm on the branch leaves the stream untouched. The width of a box follows d_model and d_ff; RMS figures are measured.',
-    click: 'Click a box to edit it.',
-    drawing: (name) => `Wiring of ${name}`,
-    edit: 'edit',
-    up: 'up',
-    gate: 'gate',
-    down: 'down',
-    stream: 'residual stream',
-    noResidual: 'no residual',
-    ofX: (ratio) => `×${ratio} of x`,
-    rms: (value) => `RMS ${value}`,
-    formula: 'Formula',
-    where: 'N is the norm, F the feed-forward network.',
-  },
+  wiring,
   status: {
     ofPeak: (share) => `${share} of this browser’s peak`,
     ofMemory: (share) => `, ${share} of what its memory allows`,

@@ -4,6 +4,7 @@ import depth from '../panels/depth/zh.js';
 import norms from '../panels/norms/zh.js';
 import training from '../panels/training/zh.js';
 import weights from '../panels/weights/zh.js';
+import wiring from '../panels/wiring/zh.js';
 import shell from '../shell/zh.js';
 
 export default {
@@ -22,7 +23,7 @@ export default {
     sidebar: '显示或隐藏配置栏',
   },
   panels: {
-    wiring: '结构',
+    wiring: wiring.title,
     forward: '前向',
     activations: activations.title,
     depth: depth.title,
@@ -70,23 +71,23 @@ export default {
     current: '从现有配置复制',
     copyOf: (letter, name) => `复制 ${letter} ${name}`,
     leavesOut: '不含：',
-    weights: '个权重',
-    none: '没有这个名称的预设。',
     complete: '没有省略。',
     withAttention: '+ 注意力',
     addWithAttention: (name) => `${name}，含注意力子层`,
     source: '来源',
     sourceOf: (name) => `${name} 的来源`,
     count: (count) => `${count} 个预设`,
+    weights: '个权重',
+    none: '没有这个名称的预设。',
   },
   inspector: {
     wiringOf: (letter) => `${letter} 的结构`,
     preset: '预设',
     noPreset: '无',
-    presetModified: (count) => `已改动 ${count} 项`,
-    resetAll: '全部重置',
     source: '来源：',
     attention: '含注意力',
+    presetModified: (count) => `已改动 ${count} 项`,
+    resetAll: '全部重置',
     weights: '权重',
     seeded: '随机初始化',
     equalWeights: (width) => `使权重数与 A 相同：隐藏层宽度 ${width}`,
@@ -381,22 +382,7 @@ export default {
     explain:
       '图中的上限是本浏览器的实测值，与各块交替测量：水平段是寄存器内的乘加速度，斜线是读取与块的读写量相近的数据时的带宽。拐点左侧受限于内存，右侧受限于算力；词元越多，点越靠右。上限每轮取几次短采样中最快的一次，不受打断影响；块的计时则包含被打断的时间，因此机器繁忙时占比偏低。',
   },
-  wiring: {
-    explain:
-      '粗线是自下而上的残差流。位于粗线上的归一化直接作用于残差流；位于分支上的归一化不影响残差流。方框的宽度反映 d_model 与 d_ff；均方根为实测值。',
-    click: '点击方框即可编辑。',
-    drawing: (name) => `${name} 的结构`,
-    edit: '编辑',
-    up: 'up',
-    gate: 'gate',
-    down: 'down',
-    stream: '残差流',
-    noResidual: '无残差',
-    ofX: (ratio) => `x 的 ${ratio} 倍`,
-    rms: (value) => `均方根 ${value}`,
-    formula: '公式',
-    where: 'N 表示归一化，F 表示前馈网络。',
-  },
+  wiring,
   status: {
     ofPeak: (share) => `本浏览器峰值的 ${share}`,
     ofMemory: (share) => `，内存上限的 ${share}`,
