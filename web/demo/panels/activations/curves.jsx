@@ -121,7 +121,13 @@ function CurveChart({ view, of, title, note, symbol, lanes }) {
       note={note}
       empty={curves.length === 0 ? t.activations.noFunctions : drawn.length === 0}
       build={build}
-      deps={[value, range.join(), curves.map(({ id, label }) => `${id} ${label}`).join('\n'), t]}
+      deps={[
+        value.curves,
+        lanes.length > 0 && value.entries,
+        range.join(),
+        curves.map(({ id, label }) => `${id} ${label}`).join('\n'),
+        t,
+      ]}
       readout={readout}
       table={{
         head: [t.activations.x, ...drawn.map(({ label }) => `${label} ${symbol}`)],
