@@ -12,7 +12,7 @@ import { WEIGHTS_PROPS } from './panels/weights/state.js';
 import { flag, integer, number, oneOf } from './props.js';
 import { WIRING_PROPS } from './panels/wiring/state.js';
 import { SHELL_PROPS } from './shell/state.js';
-import { LINKS } from './shell/tour/stops.js';
+import { STOPS } from './shell/tour/stops.js';
 
 export const MAX_CONFIGS = 6;
 const COLORS = new Set(Array.from({ length: MAX_CONFIGS }, (_, color) => String(color)));
@@ -80,8 +80,8 @@ export function decodeState(hash) {
   const parts = text === '' ? [] : text.split('&');
   const version = text === '' ? VERSION : (parts.map((part) => /^v=(\d+)$/.exec(part)?.[1]).find(Boolean) ?? 1);
   // A link that names a stop of the tour and no configuration is that stop's.
-  const stop = !/(^|&)c=/.test(text) && LINKS[/(?:^|&)tour=(\d+)/.exec(text)?.[1] - 1];
-  const state = { ...(stop ? decodeState(stop) : initialState()), ...FORMER[version] };
+  const stop = !/(^|&)c=/.test(text) && STOPS[/(?:^|&)tour=(\d+)/.exec(text)?.[1] - 1];
+  const state = { ...initialState(), ...(stop || FORMER[version]) };
   const configs = [];
   for (const part of parts) {
     const [key, text] = splitOnce(part, '=');

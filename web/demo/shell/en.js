@@ -61,7 +61,7 @@ export default {
     stops: 'Stops of the tour',
     loading: 'Loading the text…',
     measuring: 'measuring…',
-    measured: 'Measured here:',
+    measured: 'Measured here',
     changed: 'The configurations or settings have been changed, so these figures are not shown.',
     restore: 'Set them as this stop has them',
     sources: 'Sources:',

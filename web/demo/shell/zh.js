@@ -61,7 +61,7 @@ export default {
     stops: '导览各站',
     loading: '正在加载文字…',
     measuring: '正在测量…',
-    measured: '在此测得：',
+    measured: '在此测得',
     changed: '配置或设置已被改动，因此不显示这些数值。',
     restore: '恢复为本站的设置',
     sources: '来源：',

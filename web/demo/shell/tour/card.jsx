@@ -1,5 +1,234 @@
-import { text } from '../../session.js';
+// The card of the guided tour, below the panel's picture, which it never covers.
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { count, number, percent, spread } from '../../format.js';
+import { depthJob } from '../../panels/depth/job.js';
+import { fieldsOf } from '../../presets.js';
+import { keys, language, panelResults, results, set, state, text } from '../../session.js';
+import { MEASURES } from './measures.js';
+import { SOURCES } from './sources.js';
+import { isAtStop } from './stop-state.js';
+import { FURTHER, STOPS } from './stops.js';
+import { closeTour, goToStop } from './tour.js';
+
+const texts = signal({}); // by language
+const loaders = { en: () => import('./en.js'), zh: () => import('./zh.js') };
+
+async function loadTexts(wanted) {
+  if (texts.peek()[wanted]) return;
+  const module = await loaders[wanted]();
+  texts.value = { ...texts.peek(), [wanted]: module.default };
+}
+
+/** 25.1 ± 1.4, (3.8 ± 1.0)e−10: a ratio with half the distance between its quartiles. */
+function ratio({ median, half }) {
+  const size = Math.abs(median);
+  if (size >= 1e-3 && size < 1e4) {
+    const decimals = Math.max(0, 2 - Math.floor(Math.log10(size)));
+    return `${median.toFixed(decimals)} ± ${half.toFixed(decimals)}`;
+  }
+  if (median === 0 || !Number.isFinite(median)) return number(median);
+  const exponent = Math.floor(Math.log10(size));
+  const scaled = (value) => (value / 10 ** exponent).toFixed(2);
+  return `(${scaled(median)} ± ${scaled(half)})${number(10 ** exponent, 1).replace('1', '')}`;
+}
+
+const figures = {
+  number,
+  count,
+  percent,
+  ratio,
+  time: (value) => spread(value, 's'),
+  score: (value) => number(value, 4),
+};
 
 export function TourCard() {
-  return <p>{text.value.shell.tour.loading}</p>;
+  const t = text.value.shell.tour;
+  const { tour } = state.value;
+  const heading = useRef(null);
+  useEffect(() => {
+    loadTexts(language.value);
+  }, [language.value]);
+  // The first thing said of a new stop is its title; the panel's picture is at the top of what is seen.
+  useEffect(() => {
+    heading.current.focus({ preventScroll: true });
+    return whenDrawn(showPicture);
+  }, [tour]);
+  const words = texts.value[language.value];
+  const stop = words?.stops[tour - 1];
+  return (
+    <section class="tour" aria-label={t.title}>
+      <div class="tour-head">
+        <h2 ref={heading} tabIndex={-1}>
+          <span class="note">{t.of(tour, STOPS.length)}</span> {stop?.title}
+        </h2>
+        <Steps words={words} />
+        <button type="button" class="quiet icon" aria-label={t.close} title={t.close} onClick={closeTour}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="m4 4 8 8M12 4l-8 8" />
+          </svg>
+        </button>
+      </div>
+      {stop ? <Stop key={`${tour} ${language.value}`} stop={stop} words={words} /> : <p class="note">{t.loading}</p>}
+    </section>
+  );
+}
+
+// ---- The picture stays in view
+
+/** Calls act once the panel has a picture, unless that takes long or the stop is left. */
+function whenDrawn(act) {
+  const until = performance.now() + 5000;
+  let frame = 0;
+  const look = () => {
+    const chart = document.querySelector('#panel .chart canvas')?.closest('.chart');
+    if (chart) act(chart);
+    else if (performance.now() < until) frame = requestAnimationFrame(look);
+  };
+  frame = requestAnimationFrame(look);
+  return () => cancelAnimationFrame(frame);
+}
+
+// Scrolls it to the top where it does not fit above the card.
+function showPicture(chart) {
+  const panel = document.getElementById('panel');
+  const card = document.querySelector('.tour').getBoundingClientRect();
+  const { top, bottom } = chart.getBoundingClientRect();
+  const scrolled = getComputedStyle(panel).overflowY === 'auto' ? panel : document.scrollingElement;
+  const edge = scrolled === panel ? panel.getBoundingClientRect().top : 0;
+  if (bottom > card.top || top < edge) scrolled.scrollTop += top - edge - 8;
+}
+
+/** Back, a link to each stop, next. */
+function Steps({ words }) {
+  const t = text.value.shell.tour;
+  const { tour } = state.value;
+  const last = tour === STOPS.length;
+  return (
+    <nav class="tour-steps" aria-label={t.stops}>
+      <button type="button" class="button small" disabled={tour === 1} onClick={() => goToStop(tour - 1)}>
+        {t.back}
+      </button>
+      <ol>
+        {STOPS.map((_, i) => (
+          <li key={i}>
+            <a
+              href={`#tour=${i + 1}`}
+              aria-label={words ? `${i + 1}. ${words.stops[i].title}` : String(i + 1)}
+              title={words?.stops[i].title}
+              aria-current={tour === i + 1 ? 'step' : undefined}
+              onClick={(event) => {
+                if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+                event.preventDefault();
+                goToStop(i + 1);
+              }}
+            >
+              {i + 1}
+            </a>
+          </li>
+        ))}
+      </ol>
+      <button type="button" class="button small" onClick={() => goToStop(tour + 1)}>
+        {last ? t.end : t.next}
+      </button>
+    </nav>
+  );
+}
+
+function Stop({ stop, words }) {
+  const { tour } = state.value;
+  const measured = useMeasured();
+  // Where what holds depends on what is measured, there is a text for each outcome.
+  const holds = stop.holds[measured?.outcome ?? 'unknown'] ?? stop.holds;
+  return (
+    <div class="tour-body">
+      <p class="tour-told">{stop.told + text.value.sign.space + stop.see}</p>
+      <Measured stop={stop} words={words} measured={measured} />
+      <div class="tour-holds">
+        <p>{holds}</p>
+        <p class="tour-links">
+          {SOURCES[tour - 1].map(([name, address]) => (
+            <a key={name} href={address} target="_blank" rel="noopener noreferrer">
+              {name}
+            </a>
+          ))}
+          {Object.entries(FURTHER[tour] ?? {}).map(([name, patch]) => (
+            <button key={name} type="button" class="link" onClick={() => set(patch, 'tour further')}>
+              {words.further[name]}
+            </button>
+          ))}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function Measured({ stop, words, measured }) {
+  const t = text.value.shell.tour;
+  const { tour } = state.value;
+  if (!isAtStop(state.value)) {
+    return (
+      <div class="tour-measured">
+        <p class="note">{t.changed}</p>
+        <button type="button" class="button small" onClick={() => goToStop(tour)}>
+          {t.restore}
+        </button>
+      </div>
+    );
+  }
+  const waiting = !measured || measured.progress;
+  return (
+    <div class="tour-measured" role="status" aria-busy={Boolean(waiting)}>
+      <h3>{t.measured}</h3>
+      {waiting ? (
+        <p class="note">{measured ? words.training(Math.min(...measured.progress), measured.end) : t.measuring}</p>
+      ) : (
+        <dl>
+          {stop.rows(measured, figures).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </div>
+  );
+}
+
+// ---- What has been measured so far
+
+const trainingSession = signal(null); // loaded with the first stop that trains
+
+function useMeasured() {
+  const current = state.value;
+  const isTraining = current.panel === 'training';
+  useEffect(() => {
+    if (!isTraining || trainingSession.peek()) return;
+    import('../../panels/training/session.js').then((module) => {
+      trainingSession.value = module;
+    });
+  }, [isTraining]);
+  const context = {
+    depth: currentDepth(),
+    results: results.value.map((entry, i) => (entry?.key === keys.value[i] ? entry : null)),
+    training: isTraining ? currentTraining() : null,
+  };
+  return MEASURES[current.tour](context);
+}
+
+/** The Depth panel's result, if it is of what the state asks for. */
+function currentDepth() {
+  const { value } = panelResults.value.depth ?? {};
+  const wanted = depthJob(state.value, {
+    configs: state.value.configs.map((config) => ({ fields: fieldsOf(config) })),
+  });
+  return JSON.stringify(value?.job) === JSON.stringify(wanted) ? value : null;
+}
+
+function currentTraining() {
+  const { value: session } = trainingSession;
+  if (!session || session.isBehind?.value) return null;
+  const end = state.value.trainSteps;
+  return session.runs.value.map(({ status, steps, tests, parameters }) => ({ status, steps, tests, parameters, end }));
 }

@@ -1,11 +1,64 @@
-// The stops of the guided tour: the link of each, which says its whole state but for how the page looks. No DOM.
-export const LINKS = [
-  'panel=depth&c=Without,placement:none,residual:off&c=With,placement:none',
-  'panel=depth&c=No%20norm,placement:none&c=Pre-Norm,preset:pre_norm&c=Post-Norm,preset:post_norm',
-  'panel=depth&c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm',
-  'panel=speed&c=1%C3%97,preset:pre_norm,d_ff:128&c=2%C3%97,preset:pre_norm,d_ff:256&c=4%C3%97,preset:pre_norm,d_ff:512&c=8%C3%97,preset:pre_norm,d_ff:1024',
-  'panel=forward&c=GELU,preset:pre_norm&c=SwiGLU,preset:pre_norm,activation:silu,gated:on,d_ff:341',
-  'panel=speed&c=LayerNorm,preset:pre_norm&c=RMSNorm,preset:pre_norm,norm:rms_norm',
-  'panel=depth&blocks=48&c=Post-Norm,preset:post_norm&c=DeepNorm,preset:deepnorm&c=Pre-Norm,preset:pre_norm',
-  'panel=depth&c=LayerNorm,preset:pre_norm&c=DyT,preset:dyt&c=ReZero,preset:rezero',
+// The stops of the guided tour: what each sets of the state, all else being as on a first visit. No DOM.
+import { RECIPES } from '../../panels/training/state.js';
+
+const preset = (name, id, values = {}) => ({ name, preset: id, weights: '', values });
+const teacher = { panel: 'training', trainTask: 'teacher_student', ...RECIPES.teacher_student, trainLog: true };
+const ofGradient = { panel: 'depth', depthShow: 'gradient' };
+
+export const STOPS = [
+  // Why residuals
+  {
+    ...ofGradient,
+    configs: [
+      preset('No residual', 'pre_norm', { placement: 'none', residual: false }),
+      preset('Residual', 'pre_norm', { placement: 'none' }),
+    ],
+  },
+  // Why normalise
+  {
+    panel: 'depth',
+    depthShow: 'rms',
+    configs: [
+      preset('No norm', 'pre_norm', { placement: 'none' }),
+      preset('Pre-Norm', 'pre_norm'),
+      preset('Post-Norm', 'post_norm'),
+    ],
+  },
+  // Pre or Post
+  { panel: 'depth', configs: [preset('Post-Norm', 'post_norm'), preset('Pre-Norm', 'pre_norm')] },
+  // Why four times
+  { ...teacher, configs: [1, 2, 4, 8].map((times) => preset(`${times} ×`, 'pre_norm', { d_ff: 128 * times })) },
+  // Why gates: the third matrix takes a third of the width
+  {
+    ...teacher,
+    configs: [
+      preset('GELU', 'pre_norm'),
+      preset('GEGLU', 'pre_norm', { gated: true, d_ff: 341 }),
+      preset('SwiGLU', 'pre_norm', { activation: 'silu', gated: true, d_ff: 341 }),
+    ],
+  },
+  // Why RMSNorm
+  {
+    panel: 'speed',
+    configs: [preset('LayerNorm', 'pre_norm'), preset('RMSNorm', 'pre_norm', { norm: 'rms_norm' })],
+  },
+  // DeepNorm
+  {
+    panel: 'depth',
+    depthBlocks: 48,
+    configs: [preset('Post-Norm', 'post_norm'), preset('DeepNorm', 'deepnorm'), preset('Pre-Norm', 'pre_norm')],
+  },
+  // DyT, and no norm at all
+  {
+    ...ofGradient,
+    configs: [preset('LayerNorm', 'pre_norm'), preset('DyT', 'dyt'), preset('ReZero', 'rezero')],
+  },
 ];
+
+/** Where a stop leads on to: patches of the state, by the names of their texts. */
+export const FURTHER = {
+  3: {
+    mixing: { depthMixing: 'mean', depthMatrix: 'up' },
+    warmup: { panel: 'training', trainTask: 'spiral', ...RECIPES.spiral },
+  },
+};
