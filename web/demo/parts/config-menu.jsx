@@ -18,7 +18,7 @@ export function move(from, to) {
   const { configs } = state.value;
   const next = moveConfig(state.value, from, to);
   if (next === state.value) return;
-  update(next, 'move');
+  update(next, `move ${from} ${to}`);
   announcement.value = text.value.configs.movedTo(configs[from].name, LETTERS[to]);
 }
 

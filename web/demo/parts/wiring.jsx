@@ -53,15 +53,11 @@ export function Wiring({ values, reference, stages, gradient, name, onEdit, comp
 function Line({ line, gradient }) {
   const { edge, d, stream, broken } = line;
   const kind = `${stream ? 'stream' : 'branch'} ${broken ? 'broken' : ''}`;
-  if (!gradient || broken) return <path class={kind} d={d} />;
-  const norm = gradient.edges?.[edge];
-  const look = gradient.scale?.(norm);
+  if (!gradient?.edges || broken) return <path class={kind} d={d} />;
+  const norm = gradient.edges[edge];
+  const look = gradient.scale(norm);
   return (
-    <path
-      class={kind}
-      d={d}
-      style={look && { strokeWidth: look.width, opacity: look.opacity, strokeDasharray: look.dash }}
-    >
+    <path class={kind} d={d} style={{ strokeWidth: look.width, opacity: look.opacity, strokeDasharray: look.dash }}>
       {norm !== undefined && <title>{number(norm)}</title>}
     </path>
   );

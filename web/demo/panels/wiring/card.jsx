@@ -31,7 +31,7 @@ export function Card({ config, index, all, reference, gradient, onEdit }) {
         </h2>
         <p class="note">{summaryOf(config)}</p>
         {other && <Changes {...{ index, reference, values, other }} />}
-        {gradient?.error && <p class="error-text">{whyNot(gradient.error)}</p>}
+        {gradient?.error && <WhyNot {...gradient.error} />}
       </header>
       <Wiring
         {...{ values, gradient }}
@@ -45,10 +45,11 @@ export function Card({ config, index, all, reference, gradient, onEdit }) {
   );
 }
 
-function whyNot({ code, message, detail }) {
+// Why there are no gradients: too large is no fault.
+function WhyNot({ code, message, detail }) {
   const t = text.value;
-  if (code === 'TOO_LARGE') return t.wiring.tooLarge(si(detail.bytes, 'B'), si(MAX_BYTES, 'B'));
-  return `${t.run.failed} ${message}`;
+  if (code === 'TOO_LARGE') return <p class="note">{t.wiring.tooLarge(si(detail.bytes, 'B'), si(MAX_BYTES, 'B'))}</p>;
+  return <p class="error-text">{`${t.run.failed} ${message}`}</p>;
 }
 
 const MOST = 6;

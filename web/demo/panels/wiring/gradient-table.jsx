@@ -11,7 +11,7 @@ export function Gradients({ entries }) {
   );
   const waiting = (entry) => (entry?.error || cancelled.value ? '–' : entry ? '' : '…');
   return (
-    <section class="card">
+    <section class="card gradient-table">
       <h2>{t.wiring.gradientTable}</h2>
       <p class="note">{t.wiring.gradientNote}</p>
       <Table
