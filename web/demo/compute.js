@@ -59,7 +59,9 @@ export function makeInput(values, { rows, seed, inputMean, inputStd, file }) {
 
 /** A block with seeded weights, replaced by a trained model's where it has such a parameter. */
 export function makeBlock(an, fields, seed, trained) {
-  const block = an.block(blockOf(fields), { seed });
+  // Matrices that are replaced anyway: the quickest to make, which is not so of all that mixing has beside.
+  const isWhole = trained && (fields.mixing ?? 'none') === 'none';
+  const block = an.block(isWhole ? { ...blockOf(fields), init: 'zero' } : blockOf(fields), { seed });
   if (!trained) return { block, seeded: [] };
   try {
     for (const { name, data } of trained) block.parameters[name]?.set(data);

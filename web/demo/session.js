@@ -2,8 +2,10 @@
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { equalised, valuesOf } from './fields.js';
+import { isWeights } from './files/sniff.js';
 import { checkWidth, parseNumbers } from './input.js';
 import { panelJobs } from './panels/jobs.js';
+import { weightFiles } from './panels/weights/opened.js';
 import { fieldsOf, trainedOf } from './presets.js';
 import { decodeState, encodeState, PROPS } from './state.js';
 import { texts } from './texts/index.js';
@@ -99,6 +101,10 @@ export const fileError = signal(null); // { name, code, detail }
 let fileCount = 0;
 
 export async function openFile(chosen) {
+  if (await isWeights(chosen, state.value.panel)) {
+    const { openWeights } = await import('./panels/weights/open-file.js');
+    return openWeights(chosen);
+  }
   fileError.value = null;
   try {
     const parsed = parseNumbers(chosen.name, await chosen.arrayBuffer());
@@ -147,6 +153,23 @@ function startWorker() {
   api = wrap(worker);
   sentFile = 0;
   api.setHidden(document.hidden);
+  for (const { key, id, blob } of weightFiles.peek()) api.openWeights(key, id, blob);
+  replaced();
+  replacement = new Promise((resolve) => {
+    replaced = resolve;
+  });
+}
+
+let replaced = () => {};
+let replacement = null;
+
+/** The answer to a call of the worker, which is asked again if it is replaced meanwhile. */
+export async function inWorker(call) {
+  for (;;) {
+    const again = Symbol('again');
+    const answer = await Promise.race([call(api), replacement.then(() => again)]);
+    if (answer !== again) return answer;
+  }
 }
 
 document.addEventListener('visibilitychange', () => api?.setHidden(document.hidden));
@@ -182,9 +205,11 @@ const job = computed(() => {
   const source = file.value ? { file: file.value.id } : { rows, seed, inputMean, inputStd };
   const jobs = configs.map((config) => {
     const fields = fieldsOf(config);
-    const trained = trainedOf(config.weights)?.file ?? '';
+    const weights = trainedOf(config.weights);
+    const trained = weights?.file ?? '';
+    const ofFile = weights?.source && (weightFiles.value.find(({ key }) => key === weights.source.file)?.id ?? 0);
     // DeepNorm's depth and the like are in the fields; the seed matters to weights even where a file is the input.
-    return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, trained };
+    return { key: JSON.stringify([fields, trained, source, seed, variant, ofFile]), fields, trained };
   });
   return {
     configs: jobs,

@@ -4,13 +4,14 @@
 // preset's, so a link stays short and a field can be reset; `color` is the number of its colour where that is not the
 // one of its place.
 
+import { parseReference } from './files/reference.js';
 import { ACTIVATIONS_PROPS } from './panels/activations/state.js';
 import { DEPTH_PROPS } from './panels/depth/state.js';
 import { NORMS_PROPS } from './panels/norms/state.js';
 import { TRAINING_PROPS } from './panels/training/state.js';
 import { WEIGHTS_PROPS } from './panels/weights/state.js';
-import { flag, integer, number, oneOf } from './props.js';
 import { WIRING_PROPS } from './panels/wiring/state.js';
+import { flag, integer, number, oneOf } from './props.js';
 import { SHELL_PROPS } from './shell/state.js';
 import { STOPS } from './shell/tour/stops.js';
 
@@ -46,8 +47,8 @@ export const PROPS = [
   ...NORMS_PROPS,
   ...TRAINING_PROPS,
   ...WEIGHTS_PROPS,
-  ...SHELL_PROPS,
   ...WIRING_PROPS,
+  ...SHELL_PROPS,
 ];
 
 // The format of the link. What a link of an older one leaves out means what it meant then.
@@ -111,13 +112,16 @@ function decodeConfig(text) {
   const config = { name: cleanName(unescapeText(name)), preset: '', weights: '', values: {} };
   for (const pair of pairs) {
     const [key, value] = splitOnce(pair, ':').map(unescapeText);
-    if (key === 'preset' || key === 'weights') config[key] = /^\w{1,40}$/.test(value) ? value : '';
+    if (key === 'preset' || key === 'weights') config[key] = isId(key, value) ? value : '';
     else if (key === 'color') {
       if (COLORS.has(value)) config.color = Number(value);
     } else if (/^[a-z]\w{0,40}$/i.test(key) && !(key in Object.prototype)) config.values[key] = decodeValue(value);
   }
   return config;
 }
+
+// Weights may be those of a file that the visitor has.
+const isId = (key, value) => /^\w{1,40}$/.test(value) || (key === 'weights' && parseReference(value) !== null);
 
 const encodeValue = (value) =>
   value === true ? 'on' : value === false ? 'off' : value === null ? 'auto' : String(value);

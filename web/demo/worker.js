@@ -4,6 +4,9 @@ import { load } from 'addnorm';
 import { expose } from 'comlink';
 import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
 import { completed } from './fields.js';
+import { FileError } from './files/errors.js';
+import { parseReference } from './files/reference.js';
+import { FileStore } from './files/store.js';
 import { histograms, summarize } from './numbers.js';
 import { panelRuns } from './panels/runs.js';
 import { Gauge, workingSet } from './roofline.js';
@@ -12,11 +15,13 @@ import { SIGNALS } from './state.js';
 
 const KEPT = 8;
 const MAX_VALUES = 1 << 20; // of one signal, for the histograms
+const MAX_IDLE = 256e6; // bytes of an instance that a panel's run leaves behind
 const BATCHES = { quick: 5, compare: 9 };
 
 /** What has been computed, by the key of configuration and input: { result, times, signals, summaries }. */
 const kept = new Map();
 const trainedWeights = new Map();
+const weightFiles = new FileStore();
 let file = null;
 
 // ---- Instances of the package, one a variant, made when first used
@@ -126,13 +131,14 @@ async function runPanel({ panelJob: { panel, key, wanted }, variant, base, useFi
       breathe: () => breathe(id),
       progress: (done, total) => report({ type: 'progress', step: 'panel', done, total }),
       send,
-      loadTrained: (name) => loadTrained(base, name),
+      loadTrained: (name) => loadTrained(base, name, id),
       file: useFile ? file : null,
     });
     if (fresh) send({});
+    if ((await instance(variant)).stats().memory > MAX_IDLE) await release(variant);
   } catch (error) {
     if (error instanceof Cancelled) throw error;
-    await release(variant).catch(() => {});
+    if (!(error instanceof FileError)) await release(variant).catch(() => {});
     send({}, plainError(error));
   }
 }
@@ -157,7 +163,7 @@ async function runAll(job, id, report) {
       report({ type: 'result', index, key, result: entries[index].result, times: entries[index].times });
     } catch (error) {
       if (error instanceof Cancelled) throw error;
-      await release(job.variant).catch(() => {});
+      if (!(error instanceof FileError)) await release(job.variant).catch(() => {});
       report({ type: 'error', index, key, error: plainError(error) });
     }
   }
@@ -173,7 +179,7 @@ function reportHistograms({ configs, sigma }, entries, report) {
   report({ type: 'histograms', histograms: Object.fromEntries(shared), sigma, keys: configs.map(({ key }) => key) });
 }
 
-const plainError = (error) => ({ code: error.code ?? error.name, message: error.message });
+const plainError = ({ code, name, message, detail }) => ({ code: code ?? name, message, detail });
 
 async function computeOne(config, index, job, id, report) {
   const known = kept.get(config.key);
@@ -182,7 +188,7 @@ async function computeOne(config, index, job, id, report) {
     kept.set(config.key, known); // the newest is last
     return known;
   }
-  const trained = config.trained && (await loadTrained(job.base, config.trained));
+  const trained = config.trained && (await loadTrained(job.base, config.trained, id));
   const an = await instance(job.variant);
   const { block, seeded } = makeBlock(an, config.fields, job.seed, trained);
   const entry = { times: {} };
@@ -283,7 +289,7 @@ async function timeGroup(group, job, batches, id, report, progress) {
   try {
     for (const { config, entry, variant } of group) {
       const an = await instance(variant);
-      const trained = config.trained && (await loadTrained(job.base, config.trained));
+      const trained = config.trained && (await loadTrained(job.base, config.trained, id));
       const { block } = makeBlock(an, config.fields, job.seed, trained);
       const input = makeInput(config.values, { ...job, file: job.useFile ? file : null });
       subjects.push({ ...subject(an, block, input), variant, bytes: entry.result.cost.bytes });
@@ -315,7 +321,8 @@ async function timeGroup(group, job, batches, id, report, progress) {
 
 // ---- Trained weights, loaded when first wanted
 
-function loadTrained(base, name) {
+function loadTrained(base, name, id) {
+  if (parseReference(name)) return weightFiles.layer(name, () => breathe(id));
   if (!trainedWeights.has(name)) {
     const promise = fetchTrained(base, name);
     trainedWeights.set(name, promise);
@@ -340,6 +347,18 @@ async function fetchTrained(base, name) {
   });
 }
 
+/** The module's activations on single numbers, with the first parameter where one is given. */
+function activationsOf(an) {
+  const params = new Map(an.activations.map(({ name, params: [first] }) => [name, first?.name]));
+  return {
+    names: [...params.keys()],
+    activation(name, x, parameter) {
+      const key = parameter === undefined ? undefined : params.get(name);
+      return an.activation(name, Float32Array.of(x), key ? { [key]: parameter } : {})[0];
+    },
+  };
+}
+
 expose({
   async catalog() {
     return describe(await instance(await best()));
@@ -349,6 +368,20 @@ expose({
     current++;
     onVisible();
   },
+  /** Comlink hands no more of an error over than its text. */
+  async openWeights(key, id, blob) {
+    const own = load(); // a run may give up the other instances
+    try {
+      return { summary: await weightFiles.open(key, id, blob, own.then(activationsOf)) };
+    } catch (error) {
+      return {
+        error: plainError(error instanceof FileError ? error : new FileError('READ', { message: error.message })),
+      };
+    } finally {
+      own.then((an) => an.dispose()).catch(() => {});
+    }
+  },
+  closeWeights: (key) => weightFiles.close(key),
   setFile(given) {
     file = given;
   },

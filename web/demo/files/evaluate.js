@@ -64,6 +64,16 @@ const POINTS = [-6, -4, -3, -2.7, -2.2, -1.7, -1, -0.5, -0.1, 0, 0.1, 0.5, 1, 1.
 // Constants of a float16 graph are off by as much.
 const SAME = 2e-3;
 
+// Of a module's activations, their values at these points.
+const tables = new WeakMap();
+
+function tableOf(names, activation) {
+  if (!tables.has(activation)) {
+    tables.set(activation, new Map(names.map((name) => [name, POINTS.map((x) => activation(name, x))])));
+  }
+  return tables.get(activation);
+}
+
 /**
  * Which activation a function is.
  * @param f (x) => number
@@ -72,25 +82,26 @@ const SAME = 2e-3;
  */
 export function recognise(f, names, activation) {
   const values = POINTS.map(f);
-  const distance = (name, parameter) =>
-    Math.max(
-      ...POINTS.map((x, i) => Math.abs(values[i] - activation(name, x, parameter)) / Math.max(1, Math.abs(values[i]))),
-    );
+  const distance = (others) =>
+    Math.max(...values.map((value, i) => Math.abs(value - others[i]) / Math.max(1, Math.abs(value))));
   let best = { error: SAME };
-  const consider = (name, parameter) => {
-    const error = distance(name, parameter);
-    if (error < best.error)
-      best = { error, activation: name, ...(parameter !== undefined && { activation_p0: parameter }) };
-  };
-  for (const name of names) consider(name);
-  if (best.activation) return withoutError(best);
-  // With a parameter of their own, which one value gives.
+  for (const [name, others] of tableOf(names, activation)) {
+    const error = distance(others);
+    if (error < best.error) best = { error, activation: name };
+  }
+  if (best.activation) return { activation: best.activation };
+  // With a parameter of its own, which one value gives.
   const at = (x) => values[POINTS.indexOf(x)];
-  consider('leaky_relu', rounded(-at(-1)));
-  consider('elu', rounded(at(-1) / Math.expm1(-1)));
-  consider('swish', rounded(Math.log(at(1) / (1 - at(1)))));
-  return best.activation ? withoutError(best) : null;
+  const parameters = {
+    leaky_relu: -at(-1),
+    elu: at(-1) / Math.expm1(-1),
+    swish: Math.log(at(1) / (1 - at(1))),
+  };
+  for (const [name, value] of Object.entries(parameters)) {
+    const parameter = Number(value.toPrecision(4));
+    if (!names.includes(name) || !(Math.abs(parameter) < 1e6)) continue;
+    const same = distance(POINTS.map((x) => activation(name, x, parameter))) < SAME;
+    if (same) return { activation: name, activation_p0: parameter };
+  }
+  return null;
 }
-
-const rounded = (value) => Number(value.toPrecision(4));
-const withoutError = ({ error: _, ...found }) => found;

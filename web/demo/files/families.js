@@ -309,6 +309,7 @@ export function ggufFamilies(metadata) {
       start: start('gate' in matrices, placement),
       fusedStart: start(true, placement),
       omits: [...omits, ...(matrices.stacked ? ['experts'] : [])],
+      known: rmsEps === undefined && layerEps === undefined ? [] : ['eps'],
     })),
   );
 }

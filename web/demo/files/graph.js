@@ -10,6 +10,7 @@ import { isRead } from './types.js';
 
 const MAX_REGION = 40; // nodes between the two products
 const MAX_LAYERS = 4096;
+const MAX_CONSUMERS = 64;
 
 /** What the searches ask of a graph. */
 class Graph {
@@ -32,8 +33,9 @@ class Graph {
     return this.producers.get(value);
   }
 
+  /** As many as a model has at one place. */
   consumersOf(value) {
-    return this.consumers.get(value) ?? [];
+    return (this.consumers.get(value) ?? []).slice(0, MAX_CONSUMERS);
   }
 
   /** The value that is handed on as this one. */
@@ -158,6 +160,7 @@ function constantMatrix(graph, value) {
 /** The nodes between a value and the products it comes from; null if there is anything else. */
 function regionOf(graph, results, value) {
   const region = { value, ups: new Set(), nodes: new Set(), scalars: new Set() };
+  const within = new Set(); // what is being visited: a broken graph may feed itself
   const visit = (name) => {
     if (results.has(name)) {
       region.ups.add(results.get(name));
@@ -169,11 +172,14 @@ function regionOf(graph, results, value) {
     }
     const node = graph.producer(name);
     if (!node || !isElementwise(node.op) || region.nodes.size >= MAX_REGION) return false;
-    if (region.nodes.has(node)) return true;
+    if (region.nodes.has(node)) return !within.has(node);
     region.nodes.add(node);
+    within.add(node);
     const { op, inputs } = node;
     const used = PASSING.includes(op) || ['BiasGelu', 'FastGelu'].includes(op) ? inputs.slice(0, 1) : inputs;
-    return used.filter(Boolean).every(visit);
+    const fits = used.filter(Boolean).every(visit);
+    within.delete(node);
+    return fits;
   };
   return visit(value) && region.ups.size > 0 ? region : null;
 }

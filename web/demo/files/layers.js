@@ -165,7 +165,7 @@ function layerOf(family, key, roles, { d_model, d_ff, fused, transposed }, exper
     family: family.name,
     fixed: { d_model, d_ff, gated, bias },
     start,
-    guessed: ['activation', 'norm', 'placement', 'eps'],
+    guessed: ['activation', 'norm', 'placement', 'eps'].filter((field) => !family.known?.includes(field)),
     omits: family.omits ?? [],
     parameters,
   });

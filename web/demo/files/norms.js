@@ -53,13 +53,13 @@ const isSame = (graph, a, b) => graph.through(a) === graph.through(b);
 /** The consumers of a value, and of what is handed on as it. */
 function uses(graph, value) {
   const found = [];
-  const visit = (name, depth) => {
+  const names = new Set([value]);
+  for (const name of names) {
     for (const node of graph.consumersOf(name)) {
-      if (depth < 8 && PASSING.includes(node.op) && node.inputs[0] === name) visit(node.outputs[0], depth + 1);
+      if (PASSING.includes(node.op) && node.inputs[0] === name && names.size < NEAR) names.add(node.outputs[0]);
       else found.push({ node, name });
     }
-  };
-  visit(value, 0);
+  }
   return found;
 }
 
@@ -215,7 +215,7 @@ async function normBehind(graph, value) {
   let best = null;
   while (queue.length > 0 && seen.size < NEAR) {
     for (const node of graph.consumersOf(queue.shift())) {
-      if (seen.has(node)) continue;
+      if (seen.has(node) || seen.size >= NEAR) continue;
       seen.add(node);
       const [result] = node.outputs;
       const norm = result && (await normOf(graph, result));

@@ -5,9 +5,8 @@ import { findInGraph } from './graph.js';
 import { findLayers } from './layers.js';
 import { readOnnxHeader } from './onnx.js';
 import { readSafetensorsHeader } from './safetensors.js';
-import { looksLike, unlike } from './sniff.js';
+import { HEAD, looksLike, unlike } from './sniff.js';
 
-const HEAD = 64;
 const MAX_METADATA = 60; // entries that are shown
 
 /**

@@ -1,5 +1,8 @@
 // Which file is one of weights, by its first bytes and its name; what another file seems to be. No DOM.
 
+/** As many bytes of a file are looked at. */
+export const HEAD = 64;
+
 const ascii = (head, from, length) => String.fromCharCode(...head.subarray(from, from + length));
 const endsWith = (name, ...endings) => endings.some((ending) => name.toLowerCase().endsWith(ending));
 
@@ -71,8 +74,12 @@ const WEIGHTS = [
 ];
 
 /** Whether a chosen file goes to the reader of weights, not to that of numbers. */
-export function isWeights(head, name, size, panel) {
+export async function isWeights(blob, panel) {
+  const { name, size } = blob;
   if (endsWith(name, ...NUMBERS)) return false;
-  if (endsWith(name, ...WEIGHTS) || looksLike(head, name, size)) return true;
-  return panel === 'weights' && known(head) !== 'numpy' && known(head) !== 'json';
+  if (endsWith(name, ...WEIGHTS)) return true;
+  const start = blob.slice(0, HEAD);
+  const head = new Uint8Array(await start.arrayBuffer().catch(() => new ArrayBuffer(0)));
+  if (looksLike(head, name, size)) return true;
+  return panel === 'weights' && !['numpy', 'json'].includes(known(head));
 }

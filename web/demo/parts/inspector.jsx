@@ -207,6 +207,7 @@ function WeightsField({ index, config, seeded }) {
       <span class="control">
         <select id="weights" value={config.weights} onChange={(event) => choose(event.target.value)}>
           <option value="">{t.inspector.seeded}</option>
+          {trained?.source && <option value={config.weights}>{trained.name}</option>}
           {TRAINED.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}

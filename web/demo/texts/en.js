@@ -147,6 +147,7 @@ export default {
     scaled_init: 'the 1/√(2L) on the output projection’s initial weights',
     own_init: 'the model’s own initial weights',
     final_norm: 'the norm after the last block',
+    experts: 'the other experts and the router',
     parallel: 'that attention runs beside it on the same input',
     attention_dropout: 'dropout of the attention weights',
     rotary: 'rotary positions',

@@ -193,6 +193,7 @@ export default {
     scaled_init: '输出投影初始权重的 1/√(2L) 缩放',
     own_init: '模型自己的初始权重',
     final_norm: '最后一个块之后的归一化',
+    experts: '其他专家与路由',
     parallel: '与之并行、输入相同的注意力',
     attention_dropout: '注意力权重的 dropout',
     rotary: '旋转位置编码',
