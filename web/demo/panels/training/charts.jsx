@@ -4,8 +4,8 @@ import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.j
 import { markEnd, markLine } from '../../parts/curves.js';
 import { LETTERS } from '../../parts/look.js';
 import { set, state, text } from '../../session.js';
-import { begun, curves, limit, order, runs, slow, task, ticks } from './session.js';
-import { chanceOf, columnsOf, followingAxis, lastStep } from './view.js';
+import { begun, curves, exploded, limit, order, runs, slow, task, ticks } from './session.js';
+import { axisOf, chanceOf, columnsOf, lastStep } from './view.js';
 
 /** The charts' common cursor. */
 export const SYNC = 'training';
@@ -18,12 +18,13 @@ export function LossChart() {
       channel="loss"
       title={t.loss}
       note={t.lossNote}
-      log={trainLog}
+      log={trainLog || exploded.value}
       controls={
         <label class="check">
           <input
             type="checkbox"
-            checked={trainLog}
+            checked={trainLog || exploded.value}
+            disabled={exploded.value}
             aria-label={t.logLoss}
             onChange={(event) => set({ trainLog: event.target.checked })}
           />
@@ -37,9 +38,7 @@ export function LossChart() {
 export function MetricChart() {
   const t = text.value.training;
   const { metric } = task.value.good;
-  return (
-    <Line channel="metric" title={t.metrics[metric]} note={t.metricNote} most={metric === 'loss' ? undefined : 1} />
-  );
+  return <Line channel="metric" title={t.metrics[metric]} note={t.metricNote} />;
 }
 
 export function GradientChart() {
@@ -49,20 +48,20 @@ export function GradientChart() {
 
 export function RateChart() {
   const t = text.value.training;
-  return <Line channel="rate" title={t.rate} note={t.rateNote} zero />;
+  return <Line channel="rate" title={t.rate} note={t.rateNote} />;
 }
 
-function Line({ channel, title, note, log, zero, most, controls }) {
+function Line({ channel, title, note, log, controls }) {
   const t = text.value;
   const { configs } = state.value;
   const indices = order.value.split(',').map((_, index) => index);
-  const data = () => positive(columnsOf(channel), log);
+  const data = () => columnsOf(channel, log);
   return (
     <Chart
       title={title}
       note={note}
       empty={!begun.value}
-      build={(colors, width) => build({ channel, data, indices, log, zero, most, colors, width })}
+      build={(colors, width) => build({ channel, data, indices, log, colors, width })}
       deps={[channel, log, task.value?.name, limit.value, order.value, configs.map(({ name }) => name).join('\n'), t]}
       live={{ tick: ticks[channel], data }}
       readout={(i) => readout(channel, i)}
@@ -72,17 +71,13 @@ function Line({ channel, title, note, log, zero, most, controls }) {
   );
 }
 
-const positive = ([steps, ...columns], log) => [
-  steps,
-  ...columns.map((values) => (log ? values.map((value) => (value > 0 ? value : null)) : values)),
-];
-
-function build({ channel, data, indices, log, zero, most, colors, width }) {
+function build({ channel, data, indices, log, colors, width }) {
   const first = data();
   const thick = first.length > 1 + indices.length;
   const nameFor = (index) => (width > ROOMY ? shortName(index) : LETTERS[index]);
-  const room = 16 + Math.max(8, ...indices.map((index) => labelWidth(nameFor(index), colors.size)));
-  const { scale, axis } = followingAxis(data, { log, zero, most });
+  const names = channel === 'rate' ? [text.peek().training.all] : [];
+  const room = 16 + Math.max(8, ...[...names, ...indices.map(nameFor)].map((name) => labelWidth(name, colors.size)));
+  const { scale, axis } = axisOf(channel, data, log);
   const line = (index, more) => ({ stroke: colors.line[index], spanGaps: true, points: { show: false }, ...more });
   const thin = indices.map((index) => line(index, { width: thick ? 1 : 2, alpha: thick ? 0.4 : 1 }));
   return {
@@ -98,10 +93,7 @@ function build({ channel, data, indices, log, zero, most, colors, width }) {
       markChance(u, channel, colors);
       for (const index of indices) markRun(u, index, indices.length, colors);
     },
-    labels: (u) => [
-      ...chanceLabel(u, channel),
-      ...indices.flatMap((index) => labelOf(u, index, indices.length, nameFor)),
-    ],
+    labels: (u) => [...chanceLabel(u, channel), ...namesOf(u, indices, nameFor)],
   };
 }
 
@@ -116,7 +108,17 @@ const lastOf = (values) => values.findLastIndex((value) => value !== null);
 function labelOf(u, index, count, nameFor) {
   const values = columnOf(u, index, count);
   const i = lastOf(values);
-  return i < 0 ? [] : [{ index, name: nameFor(index), x: u.data[0][i], y: values[i], align: 'left' }];
+  if (i < 0) return [];
+  const end = runs.peek()[index]?.divergence?.step ?? 0; // beside its cross
+  return [{ index, name: nameFor(index), x: Math.max(u.data[0][i], end), y: values[i], align: 'left' }];
+}
+
+// One name for all where there is only one line to be seen.
+function namesOf(u, indices, nameFor) {
+  const labels = indices.flatMap((index) => labelOf(u, index, indices.length, nameFor));
+  const thin = u.data.slice(1, 1 + indices.length).map(String);
+  if (labels.length < 2 || thin.some((line) => line !== thin[0])) return labels;
+  return [{ ...labels[0], index: undefined, name: text.peek().training.all }];
 }
 
 // Markers along the line; a cross where it diverged, a bar where it went on with other settings.

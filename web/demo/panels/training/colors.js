@@ -20,24 +20,20 @@ const STOPS = VIRIDIS.map(rgb);
 /** The scale as a CSS gradient, from left to right. */
 export const GRADIENT = `linear-gradient(to right, ${VIRIDIS.join(', ')})`;
 
-/** The colour of a share from 0 to 1, as red, green, blue. */
-export function colorAt(share) {
-  const at = Math.min(1, Math.max(0, share)) * (STOPS.length - 1);
+const SHADES = 256;
+const SCALE = Array.from({ length: SHADES }, (_, shade) => {
+  const at = (shade / (SHADES - 1)) * (STOPS.length - 1);
   const i = Math.min(STOPS.length - 2, Math.floor(at));
   return STOPS[i].map((low, k) => Math.round(low + (at - i) * (STOPS[i + 1][k] - low)));
-}
+});
+
+/** The colour of a share from 0 to 1, as red, green, blue. */
+export const colorAt = (share) => SCALE[Math.round((SHADES - 1) * Math.min(1, Math.max(0, share)))];
 
 const DECADES = 8;
 
-/** The powers of ten between which positive values lie, eight decades at most below the largest; null without any. */
-export function decadesOf(values) {
-  let [low, high] = [Infinity, 0];
-  for (const value of values) {
-    if (!(value > 0) || value === Infinity) continue;
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  if (high === 0) return null;
+/** The powers of ten around two positive values, eight decades at most below the larger. */
+export function decadesOf([low, high]) {
   const top = Math.ceil(Math.log10(high) - 1e-9);
   return { top, bottom: Math.min(top - 1, Math.max(top - DECADES, Math.floor(Math.log10(low) + 1e-9))) };
 }
@@ -55,8 +51,9 @@ export function pixels(width, height, at) {
     for (let x = 0; x < width; x++) {
       const color = at(x, y);
       if (!color) continue;
-      const [red, green, blue, opacity = 255] = color;
-      data.set([red, green, blue, opacity], 4 * ((height - 1 - y) * width + x));
+      const place = 4 * ((height - 1 - y) * width + x);
+      [data[place], data[place + 1], data[place + 2]] = color;
+      data[place + 3] = color[3] ?? 255;
     }
   }
   return data;

@@ -1,8 +1,7 @@
 // What the Training panel asks for: the run itself, and its settings.
-import { useState } from 'preact/hooks';
 import { TypedNumber } from '../../parts/field.jsx';
 import { set, state, text } from '../../session.js';
-import { pause, reset, start, status, step, task } from './session.js';
+import { pause, phase, reset, start, step, task } from './session.js';
 import { OPTIMIZERS, RECIPES, SCHEDULES, SPEEDS, TASKS, TRAINING_PROPS } from './state.js';
 
 const propOf = (name) => TRAINING_PROPS.find((prop) => prop.name === name);
@@ -10,30 +9,12 @@ const propOf = (name) => TRAINING_PROPS.find((prop) => prop.name === name);
 /** What a setting is under the task's own recipe. */
 const recommended = (name) => RECIPES[state.value.trainTask][name] ?? propOf(name).initial;
 
-export function RunControls() {
+export function RunControls({ open, onToggle }) {
   const t = text.value.training;
-  const { phase } = status.value;
-  const running = phase === 'running' || phase === 'loading';
   return (
     <div class="training-run">
       <TaskChoice />
-      <span class="training-buttons">
-        <button
-          type="button"
-          class="button training-start"
-          disabled={phase === 'done' || phase === 'away'}
-          onClick={running ? pause : start}
-        >
-          {running ? <Pause /> : <Play />}
-          {running ? t.pause : t.start}
-        </button>
-        <button type="button" class="button" disabled={phase !== 'paused'} title={t.stepHint} onClick={step}>
-          {t.step}
-        </button>
-        <button type="button" class="button" title={t.resetHint} onClick={reset}>
-          {t.reset}
-        </button>
-      </span>
+      <Buttons />
       <label class="labelled" title={t.speedHint}>
         <span class="caption">{t.speed}</span>
         <select
@@ -49,7 +30,36 @@ export function RunControls() {
           ))}
         </select>
       </label>
+      <button
+        type="button"
+        class="quiet small training-toggle"
+        aria-expanded={open}
+        aria-controls="training-settings"
+        onClick={onToggle}
+      >
+        {t.settings} {open ? '▴' : '▾'}
+      </button>
     </div>
+  );
+}
+
+function Buttons() {
+  const t = text.value.training;
+  const running = ['running', 'loading'].includes(phase.value);
+  const over = ['done', 'away'].includes(phase.value);
+  return (
+    <span class="training-buttons">
+      <button type="button" class="button training-start" disabled={over} onClick={running ? pause : start}>
+        {running ? <Pause /> : <Play />}
+        {running ? t.pause : t.start}
+      </button>
+      <button type="button" class="button" disabled={phase.value !== 'paused'} title={t.stepHint} onClick={step}>
+        {t.step}
+      </button>
+      <button type="button" class="button" title={t.resetHint} onClick={reset}>
+        {t.reset}
+      </button>
+    </span>
   );
 }
 
@@ -86,22 +96,17 @@ function TaskChoice() {
   );
 }
 
-export function Settings({ open: initially }) {
+export function Settings() {
   const t = text.value.training;
-  const [open, setOpen] = useState(initially);
   const names = TRAINING_PROPS.filter(({ view }) => !view).map(({ name }) => name);
   const changed = names.filter((name) => name !== 'trainTask' && state.value[name] !== recommended(name));
   return (
-    <details class="training-settings" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        {t.settings}
-        {!open && <small> {summaryOf(t)}</small>}
-      </summary>
+    <section class="training-settings" id="training-settings" aria-label={t.settings}>
       <div class="training-knobs">
         <Choice name="trainOptimizer" options={OPTIMIZERS} texts={t.optimizers} />
         <Knob name="trainRate" />
-        <Choice name="trainSchedule" options={SCHEDULES} texts={t.schedules} />
         <Knob name="trainWarmup" />
+        <Choice name="trainSchedule" options={SCHEDULES} texts={t.schedules} />
         <Knob name="trainClip" />
         <Knob name="trainDecay" />
         <Knob name="trainBatch" note={reducedBatch()} />
@@ -110,23 +115,17 @@ export function Settings({ open: initially }) {
         <Knob name="trainSteps" />
         <SeedKnob />
       </div>
-      {changed.length > 0 && (
+      {changed.length > 1 && (
         <button
           type="button"
-          class="quiet small"
+          class="link training-restore"
           onClick={() => set(Object.fromEntries(changed.map((name) => [name, recommended(name)])), 'train settings')}
         >
           {t.resetSettings}
         </button>
       )}
-    </details>
+    </section>
   );
-}
-
-// "adamw · 0.003 · warm-up 0 · 16 blocks"
-function summaryOf(t) {
-  const { trainOptimizer, trainRate, trainWarmup, trainDepth, trainSteps } = state.value;
-  return t.summary(t.optimizers[trainOptimizer], trainRate, trainWarmup, trainDepth, trainSteps);
 }
 
 // Where the page takes fewer samples than asked for.

@@ -8,6 +8,9 @@ export const CAPACITY = 512;
 export const SMOOTHING = 0.9;
 /** The first of CHANNELS, which have one. */
 const SMOOTH = 2;
+const EXPLODED = 100;
+const RECENT = 10;
+const BEYOND = 1000;
 
 export class Curves {
   /** Steps that a point stands for. */
@@ -50,6 +53,7 @@ export class Curves {
     run.weight = end < 0 ? 0 : 1;
     run.means = Array.from({ length: SMOOTH }, (_, k) => (end < 0 ? 0 : run.smooth[end * SMOOTH + k]));
     if (end < 0) run.first = null;
+    run.top = Math.max(0, ...Array.from({ length: run.length }, (_, i) => meanAt(run, i, 0)));
   }
 
   #halve() {
@@ -79,11 +83,43 @@ export class Curves {
     return run ? Array.from({ length: run.length }, (_, i) => run.smooth[i * SMOOTH + offset]) : [];
   }
 
-  /** The gradient norm of a layer, from 0, at a point; NaN where there is none. */
-  layer(id, layer, point) {
-    const run = this.#runs.get(id);
-    if (!run || point >= run.length) return Number.NaN;
-    return meanAt(run, point, CHANNELS.length + layer) ?? Number.NaN;
+  /** The gradient norms of a run's layers: how many points, and that of a layer, from 0, at one of them. */
+  layers(id) {
+    const { length = 0, sums, counts, width } = this.#runs.get(id) ?? {};
+    const at = (layer, point) => sums[point * width + CHANNELS.length + layer] / counts[point];
+    return { length, at };
+  }
+
+  /**
+   * The least positive and the largest gradient norm that any layer of any run has had in a step; null without one. What
+   * has left all measure does not count: what is above a thousand times the first steps' largest.
+   */
+  get extent() {
+    const runs = [...this.#runs.values()].filter(({ high }) => high > 0);
+    if (runs.length === 0) return null;
+    const begun = Math.max(...runs.flatMap(({ first }) => first?.layers ?? []), 0);
+    const high = Math.max(...runs.map((run) => run.high));
+    return [Math.min(...runs.map(({ low }) => low)), begun > 0 ? Math.min(high, BEYOND * begun) : high];
+  }
+
+  /** Whether a loss has become so much larger than it began that a linear axis would show nothing else. */
+  get exploded() {
+    return [...this.#runs.values()].some(({ first, top }) => top > EXPLODED * first?.loss);
+  }
+
+  /**
+   * The gradient norm of the first layer by that of the last: in the first step, and now, the geometric mean over the last
+   * points; null where there is none.
+   */
+  ratio(id) {
+    const { length, at } = this.layers(id);
+    const first = this.first(id);
+    if (!first) return null;
+    const last = first.layers.length - 1;
+    const from = Math.max(0, length - RECENT);
+    const logs = Array.from({ length: length - from }, (_, i) => Math.log(at(0, from + i) / at(last, from + i)));
+    const now = Math.exp(logs.reduce((sum, value) => sum + value, 0) / logs.length);
+    return { first: first.layers[0] / first.layers[last], now };
   }
 
   /** How many points a run has. */
@@ -111,6 +147,9 @@ const newRun = (width) => ({
   smooth: new Float64Array(CAPACITY * SMOOTH),
   means: new Array(SMOOTH).fill(0), // of what is smoothed, times the sum of their weights
   weight: 0,
+  low: Infinity, // of the layers' gradient norms
+  high: 0,
+  top: 0, // of the losses
   first: null,
   last: null,
 });
@@ -124,6 +163,12 @@ function add(run, bucket, points, at) {
     means[k] = SMOOTHING * means[k] + (1 - SMOOTHING) * points[at + k];
     run.smooth[bucket * SMOOTH + k] = means[k] / run.weight;
   }
+  for (let k = CHANNELS.length; k < width; k++) {
+    const norm = points[at + k];
+    if (norm > 0 && norm < run.low) run.low = norm;
+    if (norm > run.high) run.high = norm;
+  }
+  run.top = Math.max(run.top, points[at]);
   run.length = bucket + 1;
   run.last = rowOf(points.subarray(at, at + width));
   run.first ??= run.last;

@@ -34,20 +34,10 @@ export function HeatMaps() {
   );
 }
 
-/** All layers' norms at all points of all runs. */
-function* everything() {
-  for (const { id, depth } of runs.peek()) {
-    const length = curves.length(id);
-    for (let layer = 0; layer < depth; layer++) for (let i = 0; i < length; i++) yield curves.layer(id, layer, i);
-  }
-}
-
-// Found once a tick for all pictures.
-let found = { tick: -1, decades: null };
+// One scale for all pictures.
 function decades() {
-  const tick = ticks.heat.peek();
-  if (found.tick !== tick) found = { tick, decades: decadesOf(everything()) };
-  return found.decades;
+  const { extent } = curves;
+  return extent && decadesOf(extent);
 }
 
 function Heat({ id, index, say }) {
@@ -60,19 +50,19 @@ function Heat({ id, index, say }) {
   const draw = (context, width, height) => {
     const { depth } = run() ?? { depth: 1 };
     const scale = decades();
-    const columns = curves.length(id);
+    const { length: columns, at: normAt } = curves.layers(id);
     if (!scale || columns === 0) return;
-    const cells = pixels(columns, depth, (i, layer) => colorAt(shareOf(curves.layer(id, layer, i), scale)));
+    const cells = pixels(columns, depth, (i, layer) => colorAt(shareOf(normAt(layer, i), scale)));
     const across = (width * columns * curves.stride) / lastStep();
     paintCells(context, cells, columns, depth, [0, 0, Math.min(width, across), height]);
   };
 
   const read = (point, layer) => {
-    const length = curves.length(id);
+    const { length, at: normAt } = curves.layers(id);
     if (length === 0) return;
     at.current = { point: Math.min(length - 1, Math.max(0, point)), layer };
     const step = curves.steps()[at.current.point];
-    say(t.heatAt(nameOf(index), step, layer + 1, number(curves.layer(id, layer, at.current.point))));
+    say(t.heatAt(nameOf(index), step, layer + 1, number(normAt(layer, at.current.point))));
     moveCharts(step);
   };
   const forget = () => {

@@ -141,6 +141,7 @@ export class Learner {
     this.#optimizer.loadState(optimizer);
     this.#snapshots = this.#snapshots.filter(({ step }) => step <= good);
     this.#mean = { sum: 0, weight: 0 };
+    this.divergence = null;
     this.status = 'rewound';
   }
 

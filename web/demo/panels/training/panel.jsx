@@ -1,6 +1,7 @@
 // The Training panel: the configurations learn a small task in step, on the same data, from the same seed.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { valuesOf } from '../../fields.js';
+import { number } from '../../format.js';
 import { LETTERS } from '../../parts/look.js';
 import { trainedOf } from '../../presets.js';
 import { catalog, state, text } from '../../session.js';
@@ -9,21 +10,21 @@ import { RunControls, Settings } from './controls.jsx';
 import { Gallery } from './gallery.jsx';
 import { HeatMaps } from './heat.jsx';
 import { Incidents, Progress } from './progress.jsx';
-import { runs, show, status, task } from './session.js';
+import { curves, failure, mixings, runs, show, slow, task } from './session.js';
 import { Summary } from './summary.jsx';
 import './style.css';
 
 export function TrainingPanel() {
+  const [open, setOpen] = useState(() => !matchMedia('(max-width: 899.98px)').matches);
   useEffect(() => {
     show(true);
     return () => show(false);
   }, []);
-  const narrow = matchMedia('(max-width: 899.98px)').matches;
   return (
     <>
       <div class="training-controls">
-        <RunControls />
-        <Settings open={!narrow} />
+        <RunControls open={open} onToggle={() => setOpen(!open)} />
+        {open && <Settings />}
         <Progress />
       </div>
       <Body />
@@ -32,8 +33,7 @@ export function TrainingPanel() {
 }
 
 function Body() {
-  const { error } = status.value;
-  if (error) return <Failed error={error} />;
+  if (failure.value) return <Failed error={failure.value} />;
   return task.value ? <Pictures /> : <p class="loading">{text.value.training.loading}</p>;
 }
 
@@ -53,7 +53,7 @@ function Pictures() {
   return (
     <>
       <Incidents />
-      <div class="charts">
+      <div class="charts training-charts">
         <LossChart />
         <Gallery />
         <MetricChart />
@@ -67,37 +67,56 @@ function Pictures() {
   );
 }
 
-const XIONG = 'https://arxiv.org/abs/2002.04745';
-const LIU = 'https://arxiv.org/abs/2004.08249';
-
 // What one sees, and how it was made.
 function Explanation() {
   const t = text.value.training;
-  const { configs, trainWarmup, trainTask } = state.value;
-  const values = configs.map((config) => valuesOf(config, catalog.value.fields));
-  const lettersOf = (placement) => values.flatMap((own, i) => (own.placement === placement ? [LETTERS[i]] : []));
-  const [post, pre] = [lettersOf('post'), lettersOf('pre')];
+  const { configs, trainTask } = state.value;
   const trained = configs.flatMap(({ weights }, i) => (trainedOf(weights) ? [LETTERS[i]] : []));
-  const mixed = [...new Set(runs.value.map(({ mixing }) => mixing))];
   return (
     <div class="explain">
       <p>{t.taskHelp[trainTask]}</p>
-      {post.length > 0 && pre.length > 0 && (
-        <p>
-          {trainWarmup === 0 ? t.lessons.cold(post.join(), pre.join()) : t.lessons.warm(post.join(), trainWarmup)}{' '}
-          <a href={XIONG} target="_blank" rel="noopener noreferrer">
-            Xiong et al. 2020
-          </a>
-          {' · '}
-          <a href={LIU} target="_blank" rel="noopener noreferrer">
-            Liu et al. 2020
-          </a>
-        </p>
-      )}
+      <Lesson />
       <p class="note">
-        {t.method(mixed)}
+        {t.method(mixings.value.split(',').filter(Boolean))}
         {trained.length > 0 && ` ${t.untrained(trained.join())}`}
       </p>
     </div>
   );
+}
+
+const SOURCES = [
+  ['Xiong et al. 2020', 'https://arxiv.org/abs/2002.04745'],
+  ['Liu et al. 2020', 'https://arxiv.org/abs/2004.08249'],
+];
+const VANISHED = 0.05;
+
+/** Post-Norm beside Pre-Norm, with what was measured in this run; nothing where there are not both. */
+function Lesson() {
+  slow.value;
+  const t = text.value.training;
+  const { configs, trainWarmup } = state.value;
+  const placements = configs.map((config) => valuesOf(config, catalog.value.fields).placement);
+  const [post, pre] = ['post', 'pre'].map((wanted) => measured(placements.indexOf(wanted)));
+  if (!post || !pre) return null;
+  const vanished = post.now < VANISHED * post.first;
+  const lesson = trainWarmup > 0 ? 'warm' : vanished ? 'vanished' : 'there';
+  const figures = (run) => ({ letter: run.letter, first: number(run.first), now: number(run.now) });
+  return (
+    <p>
+      {t.lessons[lesson](figures(post), figures(pre), trainWarmup)}{' '}
+      {SOURCES.map(([name, address], i) => (
+        <span key={name}>
+          {i > 0 && ' · '}
+          <a href={address} target="_blank" rel="noopener noreferrer">
+            {name}
+          </a>
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function measured(index) {
+  const ratio = curves.ratio(runs.peek()[index]?.id);
+  return ratio && { letter: LETTERS[index], ...ratio };
 }

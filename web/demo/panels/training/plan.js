@@ -2,14 +2,18 @@
 // a configuration stands for. No DOM, no module: page, worker and tests read it alike.
 import { stackOf } from '../../fields.js';
 
+const CONFIG_WIDTH = 768; // the module's default d_model
+const RATIO = 4; // d_ff by d_model where a configuration leaves it open
+const STD = 0.02;
+
 /** What may change in the middle of a run that has been rewound: it acts from there on. */
 export const SETTINGS = ['rate', 'schedule', 'warmup', 'clip', 'decay'];
 
 /**
  * @param {object} state the page's
- * @param {object[]} designs of each configuration the fields that it says, as fieldsOf() gives them
+ * @param {object[]} configs of each configuration the fields that it says, as fieldsOf() gives them
  */
-export function planOf(state, designs) {
+export function planOf(state, configs) {
   return {
     variant: state.variant,
     seed: state.seed,
@@ -24,8 +28,17 @@ export function planOf(state, designs) {
     clip: state.trainClip,
     decay: state.trainDecay,
     steps: state.trainSteps,
-    designs,
+    designs: configs.map(designOf),
   };
+}
+
+/** What of a configuration does not depend on its size: d_ff by d_model; init_std times the root of the width. */
+function designOf(fields) {
+  const { d_model = CONFIG_WIDTH, d_ff, depth: _, d_in: _in, d_out: _out, init_std = STD, ...own } = stackOf(fields);
+  const design = { ...own, ratio: d_ff ? d_ff / d_model : RATIO };
+  // Pre-activations keep their size: their variance is the width times that of the weights.
+  if (['normal', 'gpt2'].includes(own.init)) design.std = init_std * Math.sqrt(d_model);
+  return design;
 }
 
 /**
@@ -61,12 +74,11 @@ export function places(before, after) {
  * @param {{ depth: number, width: number }} size
  */
 export function stackFor(design, wanted, { depth, width }) {
-  const { d_model = 768, d_ff, heads, positions, groups, init_std = 0.02, ...own } = stackOf(design);
+  const { ratio, std, heads, positions, groups, ...own } = design;
   const mixing = own.mixing ?? wanted.mixing ?? 'none';
   const config = { ...own, mixing, depth, d_model: width, d_in: wanted.d_in, d_out: wanted.d_out };
-  if (d_ff) config.d_ff = Math.max(1, Math.round((width * d_ff) / d_model));
-  // Pre-activations keep their size: their variance is the width times that of the weights.
-  if (['normal', 'gpt2'].includes(own.init)) config.init_std = init_std * Math.sqrt(d_model / width);
+  config.d_ff = Math.max(1, Math.round(ratio * width));
+  if (std) config.init_std = std / Math.sqrt(width);
   if (groups) config.groups = divisorBelow(width, groups);
   if (wanted.causal) config.causal = true;
   if (mixing === 'attention') config.heads = [heads, wanted.heads].find((count) => fits(count, width)) ?? 1;
@@ -85,7 +97,7 @@ function divisorBelow(width, limit) {
 }
 
 /** Parameters of the matrices, about. */
-const weightsOf = ({ d_model, d_ff = 4 * d_model, gated, mixing, depth }) =>
+const weightsOf = ({ d_model, d_ff, gated, mixing, depth }) =>
   depth * d_model * ((gated ? 3 : 2) * d_ff + d_model * ({ mean: 2, attention: 4 }[mixing] ?? 0));
 
 const STEP_FLOPS = 4e9;

@@ -3,21 +3,22 @@ import { count, number } from '../../format.js';
 import { nameOf } from '../../parts/chart.jsx';
 import { LETTERS, lookOf } from '../../parts/look.js';
 import { text } from '../../session.js';
-import { goOn, notice, restart, rewind, runs, status, ticks } from './session.js';
+import { furthest, goOn, notice, restart, rewind, runs, status, ticks } from './session.js';
 
 export function Progress() {
   ticks.table.value;
   const t = text.value.training;
   const { phase, away, speed, steps } = status.value;
-  const furthest = Math.max(0, ...runs.value.map((run) => run.steps));
-  const words = phase === 'away' ? t.away[away] : t.phases[phase];
+  const done = furthest();
+  const stopped = phase === 'done' && done < steps;
   return (
     <div class="training-progress">
+      <progress max={steps || 1} value={done} aria-label={t.progressLabel} />
       <p>
-        <b data-phase={phase}>{words}</b> <span>{t.progress(count(furthest), count(steps))}</span>
+        <b data-phase={phase}>{phase === 'away' ? t.away[away] : t.phases[stopped ? 'stopped' : phase]}</b>
+        {steps > 0 && <span> {t.progress(count(done), count(steps))}</span>}
         {phase === 'running' && speed !== null && <span class="note"> {t.perSecond(number(speed, 2))}</span>}
       </p>
-      <progress max={steps || 1} value={furthest} aria-label={t.progressLabel} />
       <p class="note" role="status">
         {noticeText(t)}
       </p>
@@ -59,7 +60,7 @@ function Incident({ run, index }) {
       {state === 'diverged' && <p>{t.diverged(name, divergenceText(divergence, t))}</p>}
       {state === 'rewound' && <p>{t.rewound(name, steps)}</p>}
       <span class="training-buttons">
-        {state === 'diverged' && (
+        {state === 'diverged' && good > 0 && (
           <button type="button" class="button small" onClick={() => rewind(id)}>
             {t.rewindTo(good)}
           </button>

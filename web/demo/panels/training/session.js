@@ -2,7 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { fieldsOf } from '../../presets.js';
-import { state } from '../../session.js';
+import { announcement, state, text } from '../../session.js';
 import { makeWorker } from '../../workers.js';
 import { Curves } from './curves.js';
 import { changes, places, planOf, SETTINGS } from './plan.js';
@@ -11,8 +11,8 @@ import { changes, places, planOf, SETTINGS } from './plan.js';
 const planText = computed(() => JSON.stringify(planOf(state.value, state.value.configs.map(fieldsOf))));
 export const plan = computed(() => JSON.parse(planText.value));
 
-/** What the worker last told, but for the points: { phase, away, speed, steps, error, memory }. */
-export const status = signal({ phase: 'loading', away: '', speed: null, steps: 0, error: null, memory: 0 });
+/** What the worker last told of the whole: { phase, away, speed, steps, error }. */
+export const status = signal({ phase: 'loading', away: '', speed: null, steps: 0, error: null });
 /** The task as it is being learned: name, kind, good, classes, batch and its data; null at first. */
 export const task = signal(null);
 /** Of each configuration, in their order: { id, status, steps, divergence, good, tests, marks, ... }. */
@@ -22,11 +22,16 @@ export const pictures = signal(new Map());
 /** What an edit has done: { type: 'all' | 'some' | 'settings', names or places }; null before the first. */
 export const notice = signal(null);
 export const curves = new Curves();
+/** Whether a loss has left all measure. */
+export const exploded = signal(false);
 
 /** What of these changes rarely, for parts that need not be made anew with every frame. */
 export const order = computed(() => runs.value.map(({ id }) => id).join());
 export const begun = computed(() => runs.value.some(({ steps }) => steps > 0));
 export const limit = computed(() => status.value.steps);
+export const phase = computed(() => status.value.phase);
+export const failure = computed(() => status.value.error);
+export const mixings = computed(() => [...new Set(runs.value.map(({ mixing }) => mixing))].join());
 
 /** The parts of the panel, each drawn in a turn of its own, so that none of them holds up the page. */
 export const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'table'];
@@ -113,23 +118,24 @@ export const goOn = (id) => api?.goOn(id);
 
 // ---- From the worker
 
-function receive(frame) {
-  const { phase, away, speed, steps, error, memory, info } = frame;
-  // Of a plan that is no longer wanted: the next one is on its way.
-  if (frame.serial !== serial) return;
+function receive({ serial: of, info, runs: told, pictures: drawn, ...said }) {
+  if (of !== serial) return; // a plan that is no longer wanted: the next one is on its way
   const known = new Map(runs.peek().map((run) => [run.id, run]));
-  curves.keepOnly(frame.runs.map(({ id }) => id));
-  runs.value = frame.runs.map(({ points, tests, keep, ...run }) => {
+  curves.keepOnly(told.map(({ id }) => id));
+  runs.value = told.map(({ points, tests, keep, ...run }) => {
     if (keep !== null) curves.truncate(run.id, keep);
     curves.push(run.id, run.depth, points);
-    const former = (known.get(run.id)?.tests ?? []).filter(([at]) => keep === null || at <= keep);
+    const former = (known.get(run.id)?.tests ?? []).filter(([step]) => keep === null || step <= keep);
     return { ...run, tests: [...former, ...tests] };
   });
   if (info) task.value = info;
-  keepPictures(frame);
-  status.value = { phase, away, speed, steps, error, memory };
+  exploded.value = curves.exploded;
+  keepPictures(drawn);
+  const ended = said.phase !== status.peek().phase && ['done', 'paused'].includes(said.phase);
+  status.value = said;
+  if (ended) announcement.value = text.peek().training.said(said.phase, furthest(), said.steps);
   drawNext();
-  if (phase !== 'running' || performance.now() - slowed > SLOW) {
+  if (said.phase !== 'running' || performance.now() - slowed > SLOW) {
     slowed = performance.now();
     slow.value++;
   }
@@ -138,11 +144,14 @@ function receive(frame) {
 const SLOW = 1000;
 let slowed = 0;
 
-function keepPictures(frame) {
-  if (frame.pictures.length === 0 && frame.runs.every(({ id }) => pictures.peek().has(id))) return;
-  const ids = new Set(frame.runs.map(({ id }) => id));
+/** Steps of the run that is furthest. */
+export const furthest = () => Math.max(0, ...runs.peek().map((run) => run.steps));
+
+function keepPictures(drawn) {
+  const ids = new Set(runs.peek().map(({ id }) => id));
   const kept = [...pictures.peek()].filter(([id]) => ids.has(id));
-  pictures.value = new Map([...kept, ...frame.pictures.map((picture) => [picture.id, picture])]);
+  if (drawn.length === 0 && kept.length === pictures.peek().size) return;
+  pictures.value = new Map([...kept, ...drawn.map((picture) => [picture.id, picture])]);
 }
 
 let waiting = [];

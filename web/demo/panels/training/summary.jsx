@@ -17,12 +17,12 @@ export function Summary() {
         head={[
           t.configuration,
           t.stepHead,
-          t.loss,
+          t.loss.toLowerCase(),
           t.smoothed,
           t.metricHeads[good.metric],
           t.gradientHead,
           t.firstByLast,
-          t.rate,
+          t.rate.toLowerCase(),
           t.parameters,
           t.state,
         ]}
@@ -49,12 +49,14 @@ function rowOf(run, index, t) {
     number(curves.smooth(id, 'loss').at(-1) ?? null),
     value === undefined ? '–' : `${number(value)}${at === steps ? '' : ` (${t.atStep(at)})`}`,
     number(last?.gradient ?? null),
-    `${ratio(curves.first(id))} → ${ratio(last)}`,
+    ratioText(id),
     number(last?.rate ?? null),
     parameters === undefined ? '–' : count(parameters),
     state,
   ];
 }
 
-// The gradient norm of the first layer by that of the last.
-const ratio = (row) => number(row ? row.layers[0] / row.layers.at(-1) : null);
+function ratioText(id) {
+  const ratio = curves.ratio(id);
+  return ratio ? `${number(ratio.first)} → ${number(ratio.now)}` : '–';
+}

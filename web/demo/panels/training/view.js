@@ -1,6 +1,6 @@
 // The curves as uPlot takes them, and what is said of them. All charts have the same steps.
 import { linearAxis, logAxis } from '../../parts/axes.js';
-import { curves, runs, status, task } from './session.js';
+import { curves, order, runs, status, task, ticks } from './session.js';
 
 /** Values at the places of the steps; null where there is none. */
 const filled = (values, length) => Array.from({ length }, (_, i) => values[i] ?? null);
@@ -19,7 +19,7 @@ function testsOf({ tests }, length) {
  * What a chart shows: the steps, then a column for each configuration as it is step by step, then one for each of what is
  * drawn thick: smoothed, or measured on the held-out data. The rate has no second one.
  */
-export function columnsOf(channel) {
+function columns(channel) {
   const steps = curves.steps();
   const thin = runs.peek().map(({ id }) => filled(curves.values(id, channel), steps.length));
   if (channel === 'rate') return [steps, ...thin];
@@ -30,6 +30,20 @@ export function columnsOf(channel) {
   return [steps, ...thin, ...thick];
 }
 
+const known = new Map();
+
+/** The same, made once for a tick of the chart; log: without what a logarithmic axis has no place for. */
+export function columnsOf(channel, log = false) {
+  const name = `${channel} ${log}`;
+  const version = `${ticks[channel].peek()} ${order.peek()}`;
+  if (known.get(name)?.version !== version) {
+    const [steps, ...rest] = columns(channel);
+    const positive = (values) => values.map((value) => (value > 0 ? value : null));
+    known.set(name, { version, value: [steps, ...(log ? rest.map(positive) : rest)] });
+  }
+  return known.get(name).value;
+}
+
 /** The axis of steps ends at the last, or while that is far at a half, a quarter, ... of it. */
 export function lastStep() {
   const longest = Math.max(1, ...runs.peek().map(({ steps }) => steps));
@@ -38,24 +52,22 @@ export function lastStep() {
   return end;
 }
 
-/** A y axis that follows the data: { scale, axis } whose ends are found anew whenever uPlot asks. zero: from there. */
-export function followingAxis(columns, { log, zero, ...options }) {
-  const find = () => {
-    const values = [...columns().slice(1), zero ? [0] : []].flat();
-    return log ? logAxis(values, options) : linearAxis(values, options);
-  };
-  let now = find();
-  const range = () => {
-    now = find();
-    return now.scale.range;
-  };
-  const { size, space } = now.axis;
-  const values = (u, splits) => now.axis.values(u, splits);
-  if (!log) return { scale: { range }, axis: { size, space, values } };
-  return {
-    scale: { distr: 3, range },
-    axis: { size, splits: () => now.axis.splits(), filter: (_, splits) => splits, values },
-  };
+// What a metric is drawn within: what has left all measure leaves the chart.
+const within = { accuracy: [0, 1], r2: [-1, 1], loss: [0, 10] };
+
+/**
+ * A y axis over what is drawn at the time: { scale, axis } as uPlot takes them.
+ * @param {() => number[][]} data as uPlot has it
+ */
+export function axisOf(channel, data, log) {
+  const values = () => data().slice(1).flat();
+  if (log) return logAxis(values);
+  if (channel === 'rate') return linearAxis(() => [0, ...values()], { size: 56 });
+  if (channel !== 'metric') return linearAxis(values);
+  const { metric } = task.peek().good;
+  const [least, most] = within[metric];
+  const clamped = () => values().map((value) => (value === null ? null : Math.min(most, Math.max(least, value))));
+  return linearAxis(clamped, { most: metric === 'loss' ? undefined : 1.02 });
 }
 
 /** What a model reaches in this chart that cannot do what the task asks for; null where nobody has said. */

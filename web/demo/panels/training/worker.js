@@ -6,8 +6,9 @@ import { Trainer } from './trainer.js';
 
 const FRAME = 100; // milliseconds between what is told
 const WITHOUT_BREATH = 12;
-/** Of the time, what pictures may take while steps are made. */
+/** Of the time, what pictures may take while steps are made; but they are not older than this. */
 const PICTURES = 0.15;
+const [SOON, LATE] = [250, 2000];
 const MAX_BYTES = 2 ** 30;
 
 let trainer = null;
@@ -69,17 +70,21 @@ async function loop() {
       due = 0;
       continue;
     }
-    if (pace > 0 && step !== level && now < due) {
+    const fresh = step !== level; // all have taken the same steps
+    if (fresh && now >= nextPicture) {
+      await draw();
+      continue;
+    }
+    if (fresh && pace > 0 && now < due) {
       await report();
       await until(due - now);
       continue;
     }
-    if (pace > 0 && step !== level) due = Math.max(now, due + 1000 / pace);
+    if (fresh && pace > 0) due = Math.max(now, due + 1000 / pace);
     level = step;
     trainer.turn(target);
     count();
     await breathe();
-    if (performance.now() >= nextPicture) await draw();
     await report();
   }
 }
@@ -119,7 +124,7 @@ async function draw() {
   const ids = new Set(mine.runs.map(({ id }) => id));
   for (const id of drawn.keys()) if (!ids.has(id)) drawn.delete(id);
   const now = performance.now();
-  nextPicture = now + Math.max(250, (now - from) / PICTURES);
+  nextPicture = now + Math.min(LATE, Math.max(SOON, (now - from) / PICTURES));
 }
 
 async function complete(mine, run) {
@@ -170,7 +175,6 @@ async function report(last = false) {
     speed: target > 0 ? stepsPerSecond() : null,
     steps: trainer?.plan.steps ?? 0,
     info: news ? trainer.info() : null,
-    memory: trainer?.an.stats().memory ?? 0,
     runs,
     pictures,
   };
