@@ -10,6 +10,7 @@ import { depthRun } from '../../web/demo/panels/depth/run.js';
 import { fitted, MAX_WEIGHTS } from '../../web/demo/panels/depth/sizes.js';
 import { MATRICES, QUANTITIES } from '../../web/demo/panels/depth/state.js';
 import { courseOf, figuresOf, lessons, noteKey, wiringOf } from '../../web/demo/panels/depth/summary.js';
+import { familyOf, stackLike } from '../../web/demo/panels/depth/weights.js';
 import { fieldsOf, PRESETS } from '../../web/demo/presets.js';
 import { initialState } from '../../web/demo/state.js';
 import { texts } from '../../web/demo/texts/index.js';
@@ -150,6 +151,31 @@ test('figures are those of the package, for an output gradient of norm 1', async
     }
   }
   assert.ok(value.finished);
+});
+
+test('stacks of one family have the weights that their seed gives each of them', () => {
+  const base = { d_model: 8, d_ff: 12, depth: 3, bias: true };
+  const equal = (a, b) => {
+    const [want, got] = [a.state(), b.state()];
+    assert.deepEqual(Object.keys(got), Object.keys(want));
+    for (const [name, { data }] of Object.entries(want)) assert.deepEqual(got[name].data, data, name);
+  };
+  const { placements } = describe(an);
+  for (const more of [
+    { init: 'gpt2' },
+    { norm: 'dyt', mixing: 'mean' },
+    { norm: 'rms_norm', gated: true, weight_offset: 1 },
+  ]) {
+    const donor = { ...base, ...more, placement: 'pre', activation: 'relu' };
+    const state = an.stack(donor, { seed: 3 }).state();
+    const family = placements
+      .map(({ name }) => ({ ...donor, placement: name, activation: 'silu', residual: false }))
+      .filter((config) => familyOf(config) === familyOf(donor));
+    assert.deepEqual(family.map(({ placement }) => placement).sort(), ['lns', 'output', 'post', 'pre']);
+    for (const config of family) equal(an.stack(config, { seed: 3 }), stackLike(an, config, 3, state));
+  }
+  for (const other of [{ norm: 'rms_norm' }, { init: 'zero' }, { depth: 4 }, { mixing: 'mean' }, { placement: 'none' }])
+    assert.notEqual(familyOf({ ...base, placement: 'pre', ...other }), familyOf({ ...base, placement: 'pre' }));
 });
 
 test('what has been computed is not computed again: of an edit only what it changes', async () => {

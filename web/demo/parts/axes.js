@@ -27,43 +27,45 @@ function ticks(low, high, most) {
 /**
  * A logarithmic y axis for positive values: { scale, axis } as uPlot takes them. Over more than three decades only powers
  * of ten have labels, and as powers.
- * @param {number[]} values null and what is not positive aside
+ * @param {() => number[]} current the values that are drawn now
  */
-export function logAxis(values, { size = 44, most = 8 } = {}) {
-  const known = values.filter((value) => value > 0 && Number.isFinite(value));
-  const low = known.length > 0 ? Math.min(...known) : 1;
-  const high = known.length > 0 ? Math.max(...known) : 1;
-  const range = outward(low, high * 1.0001);
-  const many = range[1] / range[0] > 1000;
-  const label = (value) => (many || value < 1e-3 || value >= 1e4 ? powerOf(value) : axisNumber(value));
+export function logAxis(current, { size = 44, most = 8 } = {}) {
+  const range = () => {
+    const known = current().filter((value) => value > 0 && Number.isFinite(value));
+    return known.length > 0 ? outward(Math.min(...known), Math.max(...known) * 1.0001) : [1, 10];
+  };
+  const label = ([low, high], value) =>
+    high / low > 1000 || value < 1e-3 || value >= 1e4 ? powerOf(value) : axisNumber(value);
   return {
     scale: { distr: 3, range },
     axis: {
       size,
-      splits: () => ticks(...range, most),
+      splits: () => ticks(...range(), most),
       filter: (_, splits) => splits, // uPlot's own drops what is no power of ten
-      values: (_, splits) => splits.map(label),
+      values: (_, splits) => splits.map((value) => label(range(), value)),
     },
   };
 }
 
 // 10³, 2·10³
 function powerOf(value) {
-  const exponent = 10 ** Math.floor(Math.log10(value) + 1e-9);
-  const factor = Math.round(value / exponent);
-  return `${factor === 1 ? '' : `${factor}·`}${power(exponent)}`;
+  const below = 10 ** Math.floor(Math.log10(value) + 1e-9);
+  const factor = Math.round(value / below);
+  return `${factor === 1 ? '' : `${factor}·`}${power(below)}`;
 }
 
-/** A linear y axis over these values: from 0 where they are all above, and near it. */
-export function linearAxis(values, { size = 44, space = 40, least, most } = {}) {
-  const known = values.filter(Number.isFinite);
-  let low = known.length > 0 ? Math.min(...known) : 0;
-  let high = known.length > 0 ? Math.max(...known) : 1;
-  if (low >= 0 && low < 0.7 * high) low = 0;
-  const pad = 0.06 * (high - low || Math.abs(high) || 1);
-  low = low === 0 ? 0 : low - pad;
-  high += pad;
-  const range = [Math.max(low, least ?? low), Math.min(high, most ?? high)];
+/**
+ * A linear y axis, from 0 where all values are above and near it.
+ * @param {() => number[]} current the values that are drawn now
+ */
+export function linearAxis(current, { size = 44, space = 40, most = Infinity } = {}) {
+  const range = () => {
+    const known = current().filter(Number.isFinite);
+    if (known.length === 0) return [0, 1];
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    const pad = 0.06 * (high - low || Math.abs(high) || 1);
+    return [low >= 0 && low < 0.7 * high ? 0 : low - pad, Math.min(high + pad, most)];
+  };
   return {
     scale: { range },
     axis: { size, space, values: (_, splits) => splits.map(axisNumber) },

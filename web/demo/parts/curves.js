@@ -3,30 +3,38 @@ import { drawMarker } from './marker.jsx';
 
 const DASH = [5, 4];
 
+/** @typedef {{ index: number, median: number[], low?: number[], high?: number[], predicted?: number[] }} Curve null: a gap */
+
+const banded = (list) => list.filter(({ low, high }) => low && high);
+const foreseen = (list) => list.filter(({ predicted }) => predicted);
+
+/** The data of curves() without the x axis. @param {Curve[]} list */
+export const curveData = (list) => [
+  ...banded(list).flatMap(({ high, low }) => [high, low]),
+  ...list.map(({ median }) => median),
+  ...foreseen(list).map(({ predicted }) => predicted),
+];
+
 /**
- * @param {{ index: number, median: number[], low?: number[], high?: number[], predicted?: number[] }[]} list null is a gap
+ * The series of curveData(), with that of the x axis, and the bands, which lie under all lines.
+ * @param {Curve[]} list
  * @param {object} colors as Chart gives them
- * @returns {{ data: number[][], series: object[], bands: object[] }} data without the x axis, series with its
  */
-export function curves(list, colors, { width = 2 } = {}) {
-  const data = [];
-  const series = [{}];
-  const add = (values, more) => {
-    data.push(values);
-    return series.push({ spanGaps: true, points: { show: false }, ...more }) - 1;
+export function curveSeries(list, colors, { width = 2 } = {}) {
+  const line = (more) => ({ spanGaps: true, points: { show: false }, ...more });
+  const alpha = list.length > 3 ? '1a' : '26';
+  return {
+    series: [
+      {},
+      ...banded(list).flatMap(() => [line({ width: 0 }), line({ width: 0 })]),
+      ...list.map(({ index }) => line({ stroke: colors.line[index], width })),
+      ...foreseen(list).map(({ index }) => line({ stroke: colors.text[index], width: 1.25, dash: DASH })),
+    ],
+    bands: banded(list).map(({ index }, i) => ({
+      series: [2 * i + 1, 2 * i + 2],
+      fill: `${colors.line[index]}${alpha}`,
+    })),
   };
-  // The bands lie under all lines.
-  const bands = list
-    .filter(({ low, high }) => low && high)
-    .map(({ index, low, high }) => ({
-      series: [add(high, { width: 0 }), add(low, { width: 0 })],
-      fill: `${colors.line[index]}${list.length > 3 ? '1a' : '26'}`,
-    }));
-  for (const { index, median } of list) add(median, { stroke: colors.line[index], width });
-  for (const { index, predicted } of list) {
-    if (predicted) add(predicted, { stroke: colors.text[index], width: 1.25, dash: DASH });
-  }
-  return { data, series, bands };
 }
 
 /** The configuration's marker at some points of its line, others than the other lines have theirs at, and at its end. */

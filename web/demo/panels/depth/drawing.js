@@ -2,11 +2,11 @@
 import { axisNumber } from '../../format.js';
 import { linearAxis, logAxis } from '../../parts/axes.js';
 import { FAMILY, labelWidth, ROOMY, shortName } from '../../parts/chart.jsx';
-import { curves, markEnd, markLine } from '../../parts/curves.js';
+import { curveData, curveSeries, markEnd, markLine } from '../../parts/curves.js';
 import { LETTERS } from '../../parts/look.js';
-import { text } from '../../session.js';
-import { isBackward, isScaled } from './curves.js';
-import { broken } from './view.js';
+import { state, text } from '../../session.js';
+import { isBackward, isScaled, isZero } from './curves.js';
+import { axis, broken, curvesOf } from './view.js';
 
 // All charts of the panel have one cursor.
 const SYNC = { key: 'depth' };
@@ -16,41 +16,34 @@ const WIDE_RATIO = 10;
 // What is predicted beyond all that is measured by more than this is not followed.
 const FAR = 10;
 
-/** Gradients always, other sizes where they differ much. */
-export function isLogarithmic(show, list, byA) {
+/**
+ * What is drawn of a quantity now: { list: of all curves, xs, curves: those that are drawn, logarithmic, values: those that
+ * the axis has to hold, structure: with the same one the same lines get new data }.
+ */
+export function pictureOf(quantity) {
+  const list = curvesOf(quantity);
+  if (!pictures.has(list)) pictures.set(list, makePicture(quantity, list));
+  return pictures.get(list);
+}
+
+const pictures = new WeakMap();
+
+function makePicture({ show }, list) {
+  const logarithmic = isLogarithmic(show, list, state.value.depthByA);
+  const shown = logarithmic ? list.filter((curve) => !isZero(curve)).map(positive) : list;
+  const curves = shown.map((curve) => (curve.count > 1 ? curve : { ...curve, low: null, high: null }));
+  const structure = JSON.stringify([
+    logarithmic,
+    curves.map(({ index, low, predicted }) => [index, Boolean(low), Boolean(predicted)]),
+  ]);
+  return { list, xs: axis.value, curves, logarithmic, values: extent(shown), structure };
+}
+
+// Gradients always, other sizes where they differ much.
+function isLogarithmic(show, list, byA) {
   if (isBackward(show)) return true;
   const known = measuredOf(list).filter((value) => value > 0);
   return isScaled(show) && Math.max(...known) > (byA ? WIDE_RATIO : WIDE) * Math.min(...known);
-}
-
-const measuredOf = (list) => list.flatMap(({ low, high }) => [...low, ...high]).filter((value) => value !== null);
-
-/** What Chart's build gives, for the curves of a quantity. */
-export function drawing({ show, xs, list, logarithmic, small, colors, width }) {
-  const shown = logarithmic ? list.map(positive) : list;
-  const banded = shown.map((curve) => (curve.count > 1 ? curve : { ...curve, low: null, high: null }));
-  const { data, series, bands } = curves(banded, colors, { width: small ? 1.5 : 2 });
-  const nameFor = (index) => (!small && width > ROOMY ? shortName(index) : LETTERS[index]);
-  const room = 16 + Math.max(8, ...shown.map(({ index }) => labelWidth(nameFor(index), colors.size)));
-  const { scale, axis } = verticalAxis(extent(shown), { show, logarithmic, small });
-  return {
-    data: [xs, ...data],
-    options: {
-      padding: [8, room, 0, 0],
-      cursor: { sync: SYNC },
-      scales: { x: { time: false, range: [0, Math.max(1, xs.at(-1))] }, y: scale },
-      axes: [layerAxis(xs.at(-1), { show, small, colors }), axis],
-      series,
-      bands,
-    },
-    marks: (u) => {
-      for (const curve of shown) {
-        markLine(u, xs, curve.median, curve.index, colors, { radius: small ? 2.5 : 3.5, count: small ? 0 : 5 });
-        if (curve.broken) markBreak(u, xs, curve, show, colors);
-      }
-    },
-    labels: () => shown.map((curve) => labelOf(curve, xs, nameFor(curve.index) + endOf(curve, show, small))),
-  };
 }
 
 function positive(curve) {
@@ -59,12 +52,49 @@ function positive(curve) {
   return { ...curve, median: kept(median), low: kept(low), high: kept(high), predicted: kept(predicted) };
 }
 
+const measuredOf = (list) => list.flatMap(({ low, high }) => [...low, ...high]).filter((value) => value !== null);
+
 function extent(list) {
   const measured = measuredOf(list);
   const most = FAR * Math.max(...measured.map(Math.abs));
   const least = Math.min(...measured) > 0 ? Math.min(...measured) / FAR : -most;
   const predicted = list.flatMap((curve) => curve.predicted ?? []);
   return [...measured, ...predicted.filter((value) => value !== null && value >= least && value <= most)];
+}
+
+/** What Chart's build gives for a quantity, and next: its data once they have changed. */
+export function drawing({ quantity, small, colors, width }) {
+  const { show } = quantity;
+  const first = pictureOf(quantity);
+  let drawn = first;
+  const dataOf = ({ xs, curves }) => [xs, ...curveData(curves)];
+  const nameFor = (index) => (!small && width > ROOMY ? shortName(index) : LETTERS[index]);
+  const room = 16 + Math.max(8, ...first.curves.map(({ index }) => labelWidth(nameFor(index), colors.size)));
+  const depth = () => drawn.xs.at(-1);
+  const { scale, axis: vertical } = verticalAxis(() => drawn.values, { show, logarithmic: first.logarithmic, small });
+  return {
+    data: dataOf(first),
+    next: () => {
+      const now = pictureOf(quantity);
+      if (now.structure === first.structure) drawn = now; // else the chart is about to be built anew
+      return dataOf(drawn);
+    },
+    options: {
+      padding: [8, room, 0, 0],
+      cursor: { sync: SYNC },
+      scales: { x: { time: false, range: () => [0, Math.max(1, depth())] }, y: scale },
+      axes: [layerAxis(depth, { show, small, colors }), vertical],
+      ...curveSeries(first.curves, colors, { width: small ? 1.5 : 2 }),
+    },
+    marks: (u) => {
+      for (const curve of drawn.curves) {
+        markLine(u, drawn.xs, curve.median, curve.index, colors, { radius: small ? 2.5 : 3.5, count: small ? 0 : 5 });
+        if (curve.broken) markBreak(u, drawn.xs, curve, show, colors);
+      }
+    },
+    labels: () =>
+      drawn.curves.map((curve) => labelOf(curve, drawn.xs, nameFor(curve.index) + endOf(curve, show, small))),
+  };
 }
 
 function verticalAxis(values, { show, logarithmic, small }) {
@@ -77,7 +107,7 @@ function verticalAxis(values, { show, logarithmic, small }) {
 const layerAxis = (depth, { show, small, colors }) => ({
   size: 26,
   grid: { show: false },
-  splits: () => layerTicks(depth, small ? 3 : 5, ['rms', 'gradient'].includes(show)),
+  splits: () => layerTicks(depth(), small ? 3 : 5, ['rms', 'gradient'].includes(show)),
   values: (_, splits) => splits.map(axisNumber),
   ...(!small && {
     label: text.value.depth.layer,

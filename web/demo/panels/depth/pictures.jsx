@@ -1,17 +1,22 @@
 // The curves by layer: one large picture, and the other quantities small below it, with one cursor for all.
+import { useEffect, useRef } from 'preact/hooks';
 import { axisNumber, number } from '../../format.js';
 import { Chart, nameOf } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/look.js';
-import { panelResults, set, state, text } from '../../session.js';
+import { set, state, text } from '../../session.js';
 import { isOfSublayer, isScaled, isZero } from './curves.js';
-import { drawing, isLogarithmic } from './drawing.js';
+import { drawing, pictureOf } from './drawing.js';
 import { BANDS, QUANTITIES, SUBLAYERS } from './state.js';
-import { axis, broken, curvesOf, entries, job, matrices, mixes, what } from './view.js';
+import { axis, broken, entries, job, matrices, mixes, painted, what } from './view.js';
 
 export function Picture() {
   const d = text.value.depth;
   const { depthByA, depthBand, depthTheory, configs } = state.value;
   const { show, matrix, sublayer } = what.value;
+  const drawn = entries.value !== null;
+  useEffect(() => {
+    if (drawn) requestAnimationFrame(() => setTimeout(() => (painted.value = true)));
+  }, [drawn]);
   return (
     <div class="depth-main">
       <QuantityChart
@@ -112,35 +117,28 @@ export function SmallPictures() {
 
 const titleOf = ({ show, matrix }) => text.value.depth.titles[show](text.value.depth.symbols[matrix]);
 
+const NOTHING = { list: [], curves: [], logarithmic: false, structure: '' };
+
 function QuantityChart({ quantity, controls, small }) {
-  const { show, matrix } = quantity;
-  const d = text.value.depth;
-  const { depthByA, depthBand, depthTheory, configs } = state.value;
-  const list = entries.value ? curvesOf(quantity) : [];
-  const logarithmic = isLogarithmic(show, list, depthByA);
-  const drawn = list.filter((curve) => !(logarithmic && isZero(curve)));
-  const xs = axis.value;
+  const { depthByA, configs } = state.value;
+  const { list, curves, logarithmic, structure } = entries.value ? pictureOf(quantity) : NOTHING;
+  const next = useRef(null); // of what is drawn, set when it is built
   return (
     <Chart
       title={titleOf(quantity)}
       note={small ? shortNote(quantity) : entries.value && noteOf(quantity, list, logarithmic)}
       small={small}
-      empty={entries.value === null || (drawn.length === 0 && d.empty)}
-      build={(colors, width) => drawing({ show, xs, list: drawn, logarithmic, small, colors, width })}
-      deps={[
-        panelResults.value.depth?.value,
-        show,
-        matrix,
-        quantity.sublayer,
-        depthByA,
-        depthBand,
-        depthTheory,
-        configs.map(({ name }) => name).join('\n'),
-        text.value,
-      ]}
-      readout={(i) => readout(xs[i], i, list, small)}
+      empty={!entries.value || (small && !painted.value) || (curves.length === 0 && text.value.depth.empty)}
+      build={(colors, width) => {
+        const drawn = drawing({ quantity, small, colors, width });
+        next.current = drawn.next;
+        return drawn;
+      }}
+      deps={[structure, JSON.stringify(quantity), depthByA, configs.map(({ name }) => name).join('\n'), text.value]}
+      live={{ tick: entries, data: () => next.current() }}
+      readout={(i) => readout(quantity, i, small)}
       controls={controls}
-      table={tableOf(xs, list)}
+      table={() => tableOf(axis.value, list)}
     />
   );
 }
@@ -185,8 +183,10 @@ const withoutMatrix = (matrix) =>
     .filter(({ probes }) => probes.some(Boolean) && probes.every((probe) => !probe?.weights[matrix]))
     .map(({ index }) => index);
 
-function readout(x, i, list, small) {
+function readout(quantity, i, small) {
   const d = text.value.depth;
+  const { list, xs } = pictureOf(quantity);
+  const x = axisNumber(xs[i]);
   const said = list
     .filter(({ median }) => median[i] !== null)
     .map(({ index, median, low, high, predicted, count }) => {
@@ -196,7 +196,7 @@ function readout(x, i, list, small) {
       const expected = predicted && predicted[i] !== null ? ` ${d.predictedShort} ${number(predicted[i])}` : '';
       return letter + range + expected;
     });
-  return said.length > 0 ? `${small ? axisNumber(x) : d.at(axisNumber(x))}:  ${said.join('   ')}` : '';
+  return said.length > 0 ? `${small ? x : d.at(x)}:  ${said.join('   ')}` : '';
 }
 
 function tableOf(xs, list) {

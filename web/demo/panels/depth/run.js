@@ -3,6 +3,7 @@ import { load } from 'addnorm';
 import { probeKey, seedOf } from './job.js';
 import { fitted } from './sizes.js';
 import { MATRICES } from './state.js';
+import { familyOf, stackLike } from './weights.js';
 
 const KEPT = 400; // probes and predictions, of some kilobytes each
 const OWN_MEMORY = 1.5e6; // weights from which on a stack gets an instance of its own, whose memory is given back
@@ -17,6 +18,9 @@ const STREAMS = { x: 1001, dy: 1002 };
  */
 export async function depthRun(job, { an, breathe, progress, send }) {
   const plan = job.configs.map((own) => fitted(own, job, an.fields));
+  const families = plan.map(({ config }) => familyOf(config));
+  for (const [i, entry] of plan.entries())
+    entry.shared = families.indexOf(families[i]) !== families.lastIndexOf(families[i]);
   const outbox = new Outbox(send);
   outbox.add({ job });
   const known = addKnown(plan, job, outbox);
@@ -118,6 +122,8 @@ function plainTheory({ supported, moments, stream, gradient, weights, notes }, {
 
 class Bench {
   #own = null;
+  /** Of the last seed: weights that another stack will have too, by its family. */
+  #drawn = { seed: null, states: new Map() };
 
   constructor(an) {
     this.an = an;
@@ -129,12 +135,23 @@ class Bench {
     return this.#own;
   }
 
+  #make(an, { config }, seed) {
+    if (seed !== this.#drawn.seed) this.#drawn = { seed, states: new Map() };
+    const state = this.#drawn.states.get(familyOf(config));
+    return state ? stackLike(an, config, seed, state) : an.stack(config, { seed });
+  }
+
+  #keep(stack, { config, shared }) {
+    const { states } = this.#drawn;
+    if (shared && !states.has(familyOf(config))) states.set(familyOf(config), stack.state());
+  }
+
   /** A stack with the seed's weights, its input and the gradient of its output, and what a pass there and back finds. */
   async probe(entry, seed, { sequences, length }, breathe) {
     const an = await this.#instance(entry);
     await breathe();
     const since = performance.now();
-    const stack = an.stack(entry.config, { seed });
+    const stack = this.#make(an, entry, seed);
     const made = performance.now() - since;
     try {
       await breathe();
@@ -145,7 +162,9 @@ class Bench {
         );
         return plainProbe(stack.probe(x, dy), entry.config, normOf(dy.toArray()));
       });
-      return { ...found, seconds: (made + performance.now() - from) / 1000 };
+      const seconds = (made + performance.now() - from) / 1000;
+      this.#keep(stack, entry);
+      return { ...found, seconds };
     } finally {
       stack.dispose();
     }

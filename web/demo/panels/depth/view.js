@@ -1,18 +1,23 @@
 // What the Depth panel shows, from the state and from what the worker has sent.
-import { computed } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { panelResults, state } from '../../session.js';
 import { axisOf, brokenOf, collected, curveOf } from './curves.js';
 import { MATRICES } from './state.js';
 import { figuresOf, gradientOf } from './summary.js';
 
+const value = computed(() => panelResults.value.depth?.value ?? {});
+const configs = computed(() => state.value.configs.length);
+
 /** What there is of the configurations that are still there; null before the first result. */
-export const entries = computed(() => {
-  const { value } = panelResults.value.depth ?? {};
-  return value?.plan ? collected(value).filter(({ index }) => index < state.value.configs.length) : null;
-});
+export const entries = computed(() =>
+  value.value.plan ? collected(value.value).filter(({ index }) => index < configs.value) : null,
+);
 
 /** The job whose results these are: the state may already ask for others. */
-export const job = computed(() => panelResults.value.depth?.value?.job ?? null);
+export const job = computed(() => value.value.job ?? null);
+
+/** Whether the large picture has been painted once: the small ones of a first visit come after it. */
+export const painted = signal(false);
 
 /** The matrices that some configuration has. */
 export const matrices = computed(() => {
@@ -36,9 +41,19 @@ export const broken = computed(() => (entries.value ?? []).map(brokenOf));
 
 export const figures = computed(() => (entries.value ?? []).map((entry) => figuresOf(entry, what.value)));
 
-/** A quantity's curves, of each configuration that has it: { index, ...curveOf() }. */
+/** A quantity's curves, of each configuration that has it: { index, ...curveOf() }. The same list while nothing changes. */
 export function curvesOf(quantity) {
   const { depthByA, depthBand, depthTheory } = state.value;
+  const text = JSON.stringify([quantity, depthByA, depthBand, depthTheory]);
+  const lists = drawn.get(entries.value) ?? new Map();
+  drawn.set(entries.value, lists);
+  if (!lists.has(text)) lists.set(text, makeCurves(quantity, { depthByA, depthBand, depthTheory }));
+  return lists.get(text);
+}
+
+const drawn = new WeakMap();
+
+function makeCurves(quantity, { depthByA, depthBand, depthTheory }) {
   const reference = depthByA ? entries.value[0] : null;
   return entries.value
     .map((entry) => {
