@@ -114,10 +114,11 @@ function Handle({ index, setDrag }) {
     for (const name of ['pointerup', 'pointercancel']) handle.addEventListener(name, end);
   };
   return (
-    <svg class="handle" viewBox="0 0 8 16" aria-hidden="true" onPointerDown={onPointerDown}>
-      <title>{t.configs.drag}</title>
-      <path d="M2 4h0M6 4h0M2 8h0M6 8h0M2 12h0M6 12h0" />
-    </svg>
+    <span class="handle" aria-hidden="true" title={t.configs.drag} onPointerDown={onPointerDown}>
+      <svg viewBox="0 0 8 16" aria-hidden="true">
+        <path d="M2 4h0M6 4h0M2 8h0M6 8h0M2 12h0M6 12h0" />
+      </svg>
+    </span>
   );
 }
 
