@@ -247,13 +247,40 @@ test('shares in the tails and histograms count every value once', () => {
   }
 });
 
-test('a wide layer gives fewer tokens, a huge one none, and says so', () => {
+test('a wide layer gives fewer tokens, a huge one fewer units, and both say so', () => {
   const wide = preactivations(an, { fields: { ...relu, d_ff: 8192 } }, { ...given, rows: 4096 });
   assert.equal(wide.rows, MAX_VALUES / 8192);
+  // So narrow a limit that a quarter of the units is left; the distribution is the same.
+  for (const init of ['pytorch', 'xavier_normal', 'kaiming_uniform', 'normal']) {
+    const fields = { ...silu, d_ff: 1024, init };
+    const whole = preactivations(an, { fields }, given);
+    const part = preactivations(an, { fields }, given, 4 * 3 * 32 * 256);
+    assert.deepEqual([part.units, part.of, whole.units], [256, 1024, 1024]);
+    assert.ok(
+      Math.abs(part.summary.std / whole.summary.std - 1) < 0.05,
+      `${init}: ${part.summary.std}, ${whole.summary.std}`,
+    );
+  }
   const before = an.stats().bytes;
-  const huge = { fields: { ...silu, d_model: 4096, d_ff: 11008 } };
-  assert.throws(() => preactivations(an, huge, given), { code: 'TOO_LARGE', bytes: 4 * 3 * 4096 * 11008 });
+  const huge = { fields: { ...silu, d_model: 4096, d_ff: 11008, mixing: 'attention' } };
+  assert.throws(() => preactivations(an, huge, given), { code: 'TOO_LARGE', bytes: 4 * 4096 * (3 * 11008 + 4 * 4096) });
   assert.equal(an.stats().bytes, before, 'nothing is left behind');
+});
+
+test('of a trained layer that is too large the first units are looked at', () => {
+  const values = completed(silu, an.fields);
+  const { block } = makeBlock(an, silu, 11);
+  const trained = Object.entries(block.parameters).map(([name, tensor]) => ({ name, data: tensor.toArray() }));
+  block.dispose();
+  const input = { ...given, rows: 8 };
+  const part = preactivations(an, { fields: silu, trained }, input, 4 * 3 * 32 * 16);
+  const rows = reference.rowsOf(makeInput(values, input).data, 32);
+  const weight = reference.rowsOf(trained.find(({ name }) => name === 'gate').data, 32).slice(0, 16);
+  const bias = trained.find(({ name }) => name === 'gate_bias')?.data;
+  const wanted = reference.linear(reference.norm('rms_norm', rows, { eps: 1e-6 }), weight, bias).flat();
+  wanted.sort((a, b) => a - b);
+  assert.equal(part.sorted.length, wanted.length);
+  for (const [i, value] of part.sorted.entries()) assert.ok(Math.abs(value - wanted[i]) < 2e-5, `${i}`);
 });
 
 // ---- GELU's approximations

@@ -87,29 +87,36 @@ export function nameCurves(u, items, size, { floor = Infinity } = {}) {
 
 const SAMPLE = 24; // length of a piece of line
 
+// In columns, where one would be higher than half the plot.
 function listed(u, items, size, { clearance, taken, width, bottom }) {
   if (items.length === 0) return [];
   const pitch = 1.35 * size;
-  const room = SAMPLE + 8 + Math.max(...items.map(({ name }) => labelWidth(name, size)));
-  const corners = [
-    { from: 6, first: 0.8 * size },
-    { from: width - room - 6, first: 0.8 * size },
-    { from: 6, first: bottom - pitch * items.length },
-    { from: width - room - 6, first: bottom - pitch * items.length },
-  ];
-  const freedom = ({ from, first }) =>
+  const rows = Math.min(items.length, Math.max(4, Math.floor(bottom / 2 / pitch)));
+  const columns = Math.ceil(items.length / rows);
+  const perColumn = Math.ceil(items.length / columns);
+  const room = SAMPLE + 20 + Math.max(...items.map(({ name }) => labelWidth(name, size)));
+  const right = width - room * columns - 6;
+  const low = bottom - pitch * perColumn;
+  const corners = [6, right].flatMap((from) => [0.8 * size, low].map((first) => ({ from, first })));
+  const placeOf = (corner, i) => {
+    const from = corner.from + room * Math.floor(i / perColumn);
+    return { from, to: from + room, top: corner.first + (i % perColumn) * pitch };
+  };
+  const freedom = (corner) =>
     Math.min(
-      ...items.map((_, row) => {
-        const place = { from, to: from + room, top: first + row * pitch };
-        const isTaken = taken.some((o) => place.to > o.from && o.to > from && Math.abs(o.top - place.top) < 1.4 * size);
+      ...items.map((_, i) => {
+        const place = placeOf(corner, i);
+        const isTaken = taken.some(
+          ({ from, to, top }) => place.to > from && to > place.from && Math.abs(top - place.top) < 1.4 * size,
+        );
         return isTaken ? -1 : clearance(place);
       }),
     );
   const best = corners.reduce((a, b) => (freedom(b) > freedom(a) ? b : a));
-  return items.map(({ name, index, series }, row) => {
-    const top = best.first + row * pitch;
-    drawSample(u, u.series[series], best.from, top);
-    return { index, name, left: best.from + SAMPLE + 8, top, align: 'left' };
+  return items.map(({ name, index, series }, i) => {
+    const { from, top } = placeOf(best, i);
+    drawSample(u, u.series[series], from, top);
+    return { index, name, left: from + SAMPLE + 8, top, align: 'left' };
   });
 }
 

@@ -18,11 +18,11 @@ export const zoomCursor = (key) => ({
 });
 
 /**
- * @param {[number, number]} range what is shown
+ * @param {() => [number, number]} rangeNow what is to be shown, which a chart that waits for its figures may not show yet
  * @param {(low: number, high: number) => void} onChange
  * @param {() => void} onReset
  */
-export function zoomPlugin(range, onChange, onReset) {
+export function zoomPlugin(rangeNow, onChange, onReset) {
   let box = null;
   let chart = null;
   let waiting = null; // a wheel sends more events than there are frames
@@ -32,25 +32,23 @@ export function zoomPlugin(range, onChange, onReset) {
     event.preventDefault();
     const { factor = 1 } = waiting ?? {};
     if (!waiting) requestAnimationFrame(apply);
-    const left = event.clientX - box.querySelector('.u-over').getBoundingClientRect().left;
+    const left = event.clientX - chart.over.getBoundingClientRect().left;
     waiting = { left, factor: factor * 1.0015 ** Math.max(-300, Math.min(300, event.deltaY)) };
   };
   const apply = () => {
     if (!box || !waiting) return;
     const { left, factor } = waiting;
     waiting = null;
-    const { width } = box.querySelector('.u-over').getBoundingClientRect();
-    const share = Math.min(1, Math.max(0, left / width));
-    onChange(...zoomed(range, factor, range[0] + share * (range[1] - range[0])));
+    onChange(...zoomed(rangeNow(), factor, chart.posToVal(left, 'x')));
   };
   const onKey = (event) => {
     const shift = event.shiftKey ? { ArrowLeft: -0.2, ArrowRight: 0.2 }[event.key] : undefined;
     const next = {
-      '+': () => zoomed(range, 1 / FACTOR),
-      '=': () => zoomed(range, 1 / FACTOR),
-      '-': () => zoomed(range, FACTOR),
+      '+': () => zoomed(rangeNow(), 1 / FACTOR),
+      '=': () => zoomed(rangeNow(), 1 / FACTOR),
+      '-': () => zoomed(rangeNow(), FACTOR),
       0: () => null,
-      ...(shift && { [event.key]: () => moved(range, shift) }),
+      ...(shift && { [event.key]: () => moved(rangeNow(), shift) }),
     }[event.key];
     if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

@@ -118,7 +118,8 @@ export function differences(an, [low, high]) {
     const shown = Float64Array.from({ length: CURVE_POINTS }, (_, i) => y[STEP * i] - exact[STEP * i]);
     return { name, shown, largest: y[at] - exact[at], at: x[at], exact: exact[at] };
   });
-  return { x: Float64Array.from({ length: CURVE_POINTS }, (_, i) => x[STEP * i]), lines, points: x.length };
+  const shownX = Float64Array.from({ length: CURVE_POINTS }, (_, i) => x[STEP * i]);
+  return { range: [low, high], x: shownX, lines, points: x.length };
 }
 
 // ---- Errors in ULP

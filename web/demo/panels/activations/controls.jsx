@@ -6,7 +6,7 @@ import { FACTOR, moved, zoomed } from '../../parts/zoom.js';
 import { catalog, set, state, text } from '../../session.js';
 import { curvesOfConfigs } from './job.js';
 import { FAR, NAMES } from './state.js';
-import { lettersOf, resetRange, setRange } from './view.js';
+import { lettersOf, pointing, resetRange, setRange } from './view.js';
 
 // A configuration's is shown unless it has been switched off, another one if it has been chosen.
 function toggle(name, isOwn, isShown) {
@@ -43,7 +43,8 @@ export function Chips() {
             type="button"
             class="acts-chip"
             aria-pressed={shown}
-            aria-label={owners.length > 0 ? `${label} ${t.ofConfigs(lettersOf(owners))}` : label}
+            title={owners.length > 0 ? t.ofConfigs(lettersOf(owners)) : undefined}
+            {...pointing(name)}
             onClick={() => toggle(name, owners.length > 0, shown)}
           >
             {label}

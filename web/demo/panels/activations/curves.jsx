@@ -6,7 +6,7 @@ import { nameCurves } from '../../parts/name-curves.js';
 import { zoomCursor, zoomPlugin } from '../../parts/zoom.js';
 import { text } from '../../session.js';
 import { drawLanes, lanesShare } from './lanes.js';
-import { drawable, resetRange, setRange, strokeOf } from './view.js';
+import { drawable, pointed, rangeNow, resetRange, setRange, strokeOf } from './view.js';
 
 export const SYNC = 'activations';
 const TABLE_STEP = 12;
@@ -16,7 +16,7 @@ export const overX = (range) => ({
   scales: { x: { time: false, range } },
   axis: { size: 30, space: 60, values: (_, splits) => splits.map(axisNumber) },
   cursor: zoomCursor(SYNC),
-  plugins: [zoomPlugin(range, setRange, resetRange)],
+  plugins: [zoomPlugin(rangeNow, setRange, resetRange)],
 });
 
 // Of several curves one that grows fast, as a square does, leaves the axis: else the others were flat lines.
@@ -123,19 +123,20 @@ function CurveChart({ view, of, title, note, symbol, lanes }) {
       build={build}
       deps={[
         value.curves,
+        drawn.some(({ name }) => name === pointed.value) && pointed.value,
         lanes.length > 0 && value.entries,
         range.join(),
         curves.map(({ id, label }) => `${id} ${label}`).join('\n'),
         t,
       ]}
       readout={readout}
-      table={{
+      table={() => ({
         head: [t.activations.x, ...drawn.map(({ label }) => `${label} ${symbol}`)],
         rows: Array.from(x)
           .map((_, i) => i)
           .filter((i) => i % TABLE_STEP === 0)
           .map((i) => [axisNumber(x[i]), ...drawn.map(({ result }) => number(result[of][i]))]),
-      }}
+      })}
     />
   );
 }

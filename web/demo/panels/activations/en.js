@@ -2,7 +2,7 @@
 export default {
   title: 'Activations',
   choose: 'Activations shown',
-  ofConfigs: (letters) => `of ${letters}`,
+  ofConfigs: (letters) => `the activation of ${letters}`,
   range: 'x from',
   to: 'to',
   low: 'lower end of x',
@@ -13,9 +13,8 @@ export default {
   right: 'Move right',
   reset: 'Whole range',
   flat: 'flat: |φ′| <',
-  flatLong: 'Derivative below which an activation counts as flat',
   zoomHint:
-    'Drag over a chart to zoom, double-click for the whole range. In a focused chart: wheel, + and −, Shift with ← →, 0.',
+    'Drag over a chart to zoom, double-click for the whole range. In a focused chart: wheel (elsewhere with Ctrl), + and −, Shift with ← →, 0.',
   function: 'Function',
   functionNote: 'φ(x) by the package; below it what enters it in each block, filled where it is flat',
   noFunctions: 'Choose an activation above.',
@@ -31,20 +30,21 @@ export default {
   ours: 'addnorm',
   bound: (ulp) => `bound ${ulp} ULP`,
   broken: 'NaN, ∞ or wrong sign',
-  brokenShort: 'NaN',
   into: 'What enters the activations',
   intoNote: (flat) =>
     `dead: in the tail where |φ′| < ${flat} and φ goes to 0; saturated: in one where φ goes to another value`,
   dead: 'dead',
   saturated: 'saturated',
   zero: 'φ′ = 0 in float32',
-  values: 'values',
   tokensUnits: (rows, units) => `${rows} tokens × ${units} units`,
+  some: (units, of) => `${units} of ${of}`,
+  reduced: (letter, units, of) =>
+    `${letter}: ${units} of ${of} units, so that the weights fit in memory twice; seeded ones are drawn alike`,
   stage: { up: 'up', gate: 'gate' },
   head: ['configuration', 'activation', 'of', 'values', 'mean', 'std', 'min', 'max'],
   neverFlat: 'never flat',
   notFinite: (n) => `${n} not finite left out`,
-  tooLarge: (size) => `not computed: the steps would hold its weights of ${size} twice`,
+  tooLarge: (size) => `not computed: the steps would hold the weights of ${size} twice`,
   errorTable: (name) => `Errors of ${name} over the shown range`,
   errorHead: ['computed as', 'largest, ULP', 'at x', 'computed', 'true value', 'NaN, ∞, wrong sign'],
   errorTableNote: (points) =>
@@ -55,9 +55,7 @@ export default {
   firstAt: (n, x, got, want) => `${n}, e.g. ${got} at ${x}, not ${want}`,
   differenceTable: 'GELU: largest differences from x·Φ(x) over the shown range',
   differenceHead: ['approximation', 'largest difference', 'at x', 'relative to |x·Φ(x)| there'],
-  exactAs: 'its own rounding',
   x: 'x',
-  inTable: (n) => `every ${n}th point`,
   formulas: 'Formulas and sources',
   noSource: 'no single source',
   tail: {
@@ -65,10 +63,9 @@ export default {
     right: { dead: (x) => `dead above ${x}`, saturated: (x) => `saturated above ${x}` },
     all: 'flat everywhere',
   },
-  sharedParameters: (letters) => `sets it in ${letters}`,
   explain: (flat) =>
     `A unit whose input lies in a flat tail passes less than ${flat} of its gradient back. ReLU gives none at all there; GELU and SiLU give little, and none only far out. Around its minimum the derivative of GELU passes through 0 as well: that is no tail and not counted.`,
   naive:
-    'The usual formulas are computed in float32, each operation rounded by itself (exp, log, erf and tanh even correctly). 1 + erf loses the left tail digit by digit, because float32 knows no numbers between 1 and 1 − 6·10⁻⁸ near 1; e²ˣ − 1 loses everything near 0, and e²ˣ overflows beyond 44.',
-  sourceNames: { gelu: 'Hendrycks and Gimpel 2016', dead: 'Lu et al. 2019' },
+    'The usual formulas are computed in float32, each operation rounded by itself (exp, log, erf and tanh from double precision). 1 + erf(x/√2) loses GELU’s left tail digit by digit: erf is close to −1 there, where float32 is no finer than 6·10⁻⁸. e²ˣ − 1 loses everything near 0, and e²ˣ overflows beyond 44.',
+  dying: 'Lu et al. 2019',
 };

@@ -22,8 +22,9 @@ export function DifferenceChart({ view }) {
   const t = text.value;
   const a = t.activations;
   const { logDifference } = state.value;
-  const { range, value, curves } = view;
+  const { value, curves } = view;
   const found = value.differences;
+  const range = found?.range; // not that of the state before its figures are there
   const lines = found?.lines ?? [];
   const shape = (list) => (logDifference ? Array.from(list, (d) => Math.max(LEAST, Math.abs(d))) : drawable(list));
 
@@ -77,7 +78,7 @@ export function DifferenceChart({ view }) {
       note={found ? a.differenceNote(count(found.points)) : ' '}
       empty={!found}
       build={build}
-      deps={[found, range.join(), logDifference, curves.map(({ label }) => label).join('\n'), t]}
+      deps={[found, logDifference, curves.map(({ label }) => label).join('\n'), t]}
       readout={readout}
       controls={
         <label class="check">
@@ -90,12 +91,12 @@ export function DifferenceChart({ view }) {
           {a.log}
         </label>
       }
-      table={{
+      table={() => ({
         head: [a.x, ...lines.map(({ name }) => activationName(name))],
-        rows: Array.from(found?.x ?? [])
-          .map((x, i) => [axisNumber(x), ...lines.map(({ shown }) => number(shown[i]))])
-          .filter((_, i) => i % TABLE_STEP === 0),
-      }}
+        rows: Array.from(found?.x ?? [], (x, i) => [x, i])
+          .filter(([, i]) => i % TABLE_STEP === 0)
+          .map(([x, i]) => [axisNumber(x), ...lines.map(({ shown }) => number(shown[i]))]),
+      })}
     />
   );
 }
@@ -109,17 +110,16 @@ export function ErrorChart({ view }) {
   const t = text.value;
   const a = t.activations;
   const { errorOf } = state.value;
-  const { range, value } = view;
-  const found = value.errors;
+  const found = view.value.errors;
   const lines = found?.lines ?? [];
   const names = linesOf(found?.name ?? errorOf);
-  const [low, high] = found?.range ?? range;
+  const [low, high] = found?.range ?? view.range;
   const centers = Array.from({ length: ERROR_BINS }, (_, i) => low + ((high - low) * (i + 0.5)) / ERROR_BINS);
   const finite = lines.flatMap(({ max }) => Array.from(max).filter(Number.isFinite));
   const top = 10 ** (Math.ceil(Math.log10(Math.max(8, ...finite))) + 1);
 
   const build = (colors) => {
-    const common = overX(range);
+    const common = overX([low, high]);
     const looks = [
       { stroke: colors.ink, width: 2 },
       ...DASHES.map((dash) => ({ stroke: colors.muted, width: 1.5, dash })),
@@ -163,7 +163,7 @@ export function ErrorChart({ view }) {
       note={found ? a.errorNote(count(found.points)) : ' '}
       empty={!found}
       build={build}
-      deps={[found, range.join(), t]}
+      deps={[found, t]}
       readout={readout}
       controls={
         <select
@@ -179,12 +179,13 @@ export function ErrorChart({ view }) {
           ))}
         </select>
       }
-      table={{
+      table={() => ({
         head: [a.x, ...names.slice(0, lines.length).map((name) => `${name}, ULP`)],
         rows: centers
-          .map((x, i) => [axisNumber(x), ...lines.map(({ max }) => number(max[i]))])
-          .filter((_, i) => i % 6 === 0),
-      }}
+          .map((x, i) => [x, i])
+          .filter(([, i]) => i % 6 === 0)
+          .map(([x, i]) => [axisNumber(x), ...lines.map(({ max }) => number(max[i]))]),
+      })}
     />
   );
 }

@@ -8,7 +8,7 @@ import { lookOf } from '../../parts/look.js';
 import { catalog, set, state, text, update } from '../../session.js';
 import { editField } from '../../state.js';
 import { MAX_PARAM, paramProp } from './state.js';
-import { curveName, symbol } from './view.js';
+import { curveName, pointing, symbol } from './view.js';
 
 export function Formulas({ curves }) {
   const t = text.value.activations;
@@ -29,7 +29,7 @@ function Entry({ curve }) {
   const { formula, source, params } = catalog.value.activations.find(({ name }) => name === curve.name);
   const { owners, result } = curve;
   return (
-    <li class={`acts-entry ${owners.length > 0 ? lookOf(owners[0]) : ''}`}>
+    <li class={`acts-entry ${owners.length > 0 ? lookOf(owners[0]) : ''}`} {...pointing(curve.name)}>
       <span class="acts-name">
         <Swatch curve={curve} />
         {owners.map((index) => (

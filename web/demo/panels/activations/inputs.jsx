@@ -2,6 +2,7 @@
 import { count, number, percent, si } from '../../format.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
+import { LETTERS } from '../../parts/look.js';
 import { cancelled, state, text } from '../../session.js';
 import { curveName } from './view.js';
 
@@ -16,7 +17,7 @@ export function InputsTable({ view }) {
     const entry = entries[index];
     if (entry?.error) return [name, <Reason key="error" error={entry.error} />, ...head.slice(2).map(() => '–')];
     if (!entry) return [name, ...head.slice(1).map(() => (cancelled.value ? '–' : '…'))];
-    const { curve, gate, shares, zero, rows: tokens, units, summary, tails } = entry;
+    const { curve, gate, shares, zero, rows: tokens, units, of, summary, tails } = entry;
     const share = (kind) =>
       tails.left?.kind === kind || tails.right?.kind === kind ? percent(shares[kind]) : <span key={kind}>–</span>;
     const { finite, mean, std, min, max } = summary;
@@ -27,13 +28,20 @@ export function InputsTable({ view }) {
       share('dead'),
       share('saturated'),
       percent(zero),
-      <abbr key="count" title={a.tokensUnits(count(tokens), count(units))}>
+      <abbr
+        key="count"
+        title={a.tokensUnits(count(tokens), units < of ? a.some(count(units), count(of)) : count(units))}
+      >
         {count(finite)}
       </abbr>,
       ...[mean, std, min, max].map((value) => number(value)),
     ];
   });
   const left = entries.map((entry) => entry.summary && entry.summary.count - entry.summary.finite);
+  const reduced = configs.flatMap((_, index) => {
+    const { units, of } = entries[index] ?? {};
+    return units < of ? [a.reduced(LETTERS[index], count(units), count(of))] : [];
+  });
   const missing = left.reduce((sum, n) => sum + (n ?? 0), 0);
   return (
     <section class="card">
@@ -41,7 +49,10 @@ export function InputsTable({ view }) {
       <Table head={head} rows={rows} caption={a.into} />
       <p class="note table-note">
         {a.intoNote(String(flat))}
-        {missing > 0 && `${t.sign.semicolon}${a.notFinite(count(missing))}`}
+        {[missing > 0 && a.notFinite(count(missing)), ...reduced]
+          .filter(Boolean)
+          .map((said) => t.sign.semicolon + said)
+          .join('')}
       </p>
     </section>
   );
@@ -50,6 +61,8 @@ export function InputsTable({ view }) {
 function Reason({ error }) {
   const a = text.value.activations;
   return (
-    <span class="error-text">{error.code === 'TOO_LARGE' ? a.tooLarge(si(error.bytes, 'B')) : error.message}</span>
+    <span class="error-text acts-reason">
+      {error.code === 'TOO_LARGE' ? a.tooLarge(si(error.bytes, 'B')) : error.message}
+    </span>
   );
 }

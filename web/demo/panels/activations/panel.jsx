@@ -37,7 +37,12 @@ export function ActivationsPanel() {
       <ErrorTable view={view} />
       <DifferenceTable view={view} />
       <div class="explain">
-        <p>{a.explain(String(state.value.flat))}</p>
+        <p>
+          {a.explain(String(state.value.flat))}{' '}
+          <a href="https://arxiv.org/abs/1903.06733" target="_blank" rel="noopener noreferrer">
+            {t.forward.source(a.dying)}
+          </a>
+        </p>
         <p>{a.naive}</p>
         <p class="note">{t.forward.method}</p>
       </div>

@@ -17,6 +17,8 @@ async function once(kind, key, make) {
   return value;
 }
 
+const SHOW_AFTER = 150;
+
 const plain = ({ code, name, message, bytes }) => ({ code: code ?? name, message, bytes });
 
 /** As in panels/runs.js. */
@@ -44,10 +46,15 @@ export async function activationsRun(job, context) {
   progress(2, steps);
 
   const entries = [];
+  let shown = performance.now();
   for (const config of configs) {
     entries.push(await orError({ key: config.key }, () => ofConfig(config, job, context, tailsOf)));
     progress(2 + entries.length, steps);
-    send({ entries: entries.slice() });
+    // What is quick comes at once: each message draws a chart.
+    if (entries.length === configs.length || performance.now() - shown > SHOW_AFTER) {
+      send({ entries: entries.slice() });
+      shown = performance.now();
+    }
     await breathe();
   }
   send({ errors: await once('errors', [an.variant, errorOf, range], () => errors(an, errorOf, range, breathe)) });

@@ -1,4 +1,5 @@
 // What the parts of the Activations panel have in common: the curves that are shown with what has been computed of them.
+import { signal } from '@preact/signals';
 import { number } from '../../format.js';
 import { activationName } from '../../parts/configs.jsx';
 import { LETTERS } from '../../parts/look.js';
@@ -15,6 +16,23 @@ export const DASHES = [
   [5, 2, 1.5, 2, 1.5, 2],
   [1.5, 5],
 ];
+
+/** The name of the activation whose chip or entry is pointed at: its curve stands out. */
+export const pointed = signal(null);
+export const pointing = (name) => ({
+  onPointerEnter: () => {
+    pointed.value = name;
+  },
+  onPointerLeave: () => {
+    pointed.value = null;
+  },
+  onFocus: () => {
+    pointed.value = name;
+  },
+  onBlur: () => {
+    pointed.value = null;
+  },
+});
 
 /** The name of a curve, with the parameters that are not the usual ones. */
 export function curveName({ name, params }) {
@@ -44,9 +62,13 @@ export function currentView() {
 }
 
 /** The colour and dash of an activation's line: those of the configuration that has it, if one has. */
-export const strokeOf = ({ owners, dash }, colors) =>
-  owners.length > 0 ? { stroke: colors.line[owners[0]], width: 2 } : { stroke: colors.muted, width: 1.5, dash };
+export function strokeOf({ name, owners, dash }, colors) {
+  const by = name && name === pointed.value ? 2 : 0;
+  if (owners.length > 0) return { stroke: colors.line[owners[0]], width: 2 + by };
+  return { stroke: by > 0 ? colors.ink : colors.muted, width: 1.5 + by, dash };
+}
 
+export const rangeNow = () => rangeOf(state.peek());
 export const setRange = (low, high) => set(niceRange(low, high));
 export const resetRange = () => set({ actLow: INITIAL_RANGE[0], actHigh: INITIAL_RANGE[1] });
 
