@@ -147,7 +147,7 @@ function Frame({ id, name, label, hint, note, children }) {
             class="reset"
             aria-label={t.inspector.reset(label)}
             title={t.inspector.reset(label)}
-            onClick={() => set({ [name]: recommended(name) }, name)}
+            onClick={() => set({ [name]: recommended(name) }, `${name} reset`)}
           >
             <svg viewBox="0 0 16 16" aria-hidden="true">
               <path d="M3.5 8a4.5 4.5 0 1 0 1.5-3.3M5 2v3h3" />

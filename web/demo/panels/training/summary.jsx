@@ -11,7 +11,7 @@ export function Summary() {
   const t = text.value.training;
   const { good } = task.value;
   return (
-    <section class="card">
+    <section class="card training-summary">
       <Table
         caption={t.summaryTable}
         head={[

@@ -1,0 +1,270 @@
+// The Training panel in Chromium: its figures against the package in Node, the run's buttons, what an edit begins anew,
+// divergence and the way back, hidden tabs, and the pictures. Screenshots go to dist/screenshots.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openLab, openPage, shots, skip } from './harness.js';
+
+let lab;
+before(async () => {
+  if (!skip) lab = await openLab();
+});
+after(() => lab?.close());
+
+/** In the variant whose bits are the same in every engine. */
+const hashOf = (more) => `panel=training&variant=simd&${more}`;
+const phase = (page, wanted) => page.waitForSelector(`[data-phase="${wanted}"]`, { timeout: 120_000 });
+const summary = (page) =>
+  page.$$eval('.training-summary tbody tr', (rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
+  );
+const stepsOf = async (page) => (await summary(page)).map((cells) => Number(cells[1].replaceAll('\u202f', '')));
+const notice = (page) => page.textContent('.training-progress [role=status]');
+const type = async (page, id, value) => {
+  await page.fill(`#${id}`, String(value));
+  await page.press(`#${id}`, 'Enter');
+};
+const toNumber = (text) => Number(text.replaceAll('−', '-').replaceAll('\u202f', ''));
+/** Three significant digits were shown. */
+function near(shown, expected, what) {
+  assert.ok(Math.abs(toNumber(shown) - expected) <= 0.006 * Math.abs(expected), `${what}: ${shown}, not ${expected}`);
+}
+
+/** The page's first two configurations, trained by the package's public API alone. */
+async function inNode({ steps, batch, depth, width, rate, seed }) {
+  const { load } = await import('../../dist/lib/index.js');
+  const { makeTask } = await import('../../dist/lib/tasks.js');
+  const an = await load({ variant: 'simd' });
+  const task = makeTask(an, 'spiral', { seed, batch });
+  const runs = ['post', 'pre'].map((placement) => {
+    const config = { ...task.config, placement, init: 'xavier_normal', d_model: width, d_ff: 4 * width, depth };
+    const model = an.stack(config, { seed });
+    const optimizer = an.optimizer('adamw', model, { rate, weightDecay: 0.01, decay: 'matrices', clip: 1 });
+    const rows = Array.from({ length: steps }, (_, step) =>
+      an.scope(() => {
+        const { x, target } = task.batch(step);
+        const y = model.forward(an.tensor(x), { train: true, seed: step });
+        const { value, gradient } = an.loss(task.loss, y, target, task.lossOptions);
+        model.zeroGrad();
+        model.backward(gradient, { dx: false });
+        const norm = an.clipGradNorm(model, Infinity);
+        optimizer.step();
+        return { loss: value, norm };
+      }),
+    );
+    return { rows, accuracy: task.metric(model.forward(task.test.x), task.test.target) };
+  });
+  an.dispose();
+  return runs;
+}
+
+test('a first visit trains at once; its figures are those of the package in Node', { skip }, async () => {
+  const { page, finish } = await lab.open(hashOf('steps=20'));
+  await phase(page, 'done');
+  const expected = await inNode({ steps: 20, batch: 64, depth: 16, width: 32, rate: 0.003, seed: 7 });
+  for (const [i, cells] of (await summary(page)).entries()) {
+    const { rows, accuracy } = expected[i];
+    assert.equal(cells[1], '20');
+    near(cells[2], rows[19].loss, 'loss');
+    near(cells[4], accuracy, 'accuracy');
+    near(cells[5], rows[19].norm, 'gradient norm');
+    near(cells[7], 0.003, 'rate');
+    assert.match(cells[8], /^134\u202f8\d\d$/, 'parameters');
+  }
+  await page.click('[aria-label^="Loss: "]');
+  const table = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
+  assert.equal(table.length, 20);
+  for (const [k, cells] of table.entries()) {
+    assert.equal(cells[0], String(k + 1));
+    for (const i of [0, 1]) near(cells[1 + i], expected[i].rows[k].loss, `loss of step ${k + 1}`);
+  }
+  await page.click('[aria-label^="Loss: "]');
+  assert.match(await page.textContent('.explain'), /step 1 block 1 gets 1\.\d+ times.*Xiong et al\. 2020/s);
+  assert.equal(await page.$('.training-incident'), null);
+  await finish();
+});
+
+test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
+  const { page, finish } = await lab.open(hashOf('steps=1000&tdepth=2&twidth=8&batch=8&speed=50'));
+  await page.waitForFunction(() => /step [1-9]/.test(document.querySelector('.training-progress')?.textContent));
+  await page.click('.training-start'); // pause
+  await phase(page, 'paused');
+  const [at] = await stepsOf(page);
+  assert.deepEqual(await stepsOf(page), [at, at]);
+  await page.click('text="Step"');
+  await page.waitForFunction(
+    (step) => document.querySelector('.training-summary td').textContent === step,
+    `${at + 1}`,
+  );
+  assert.deepEqual(await stepsOf(page), [at + 1, at + 1]);
+
+  await page.selectOption('#field-activation', 'relu'); // of B, the selected one
+  await page.waitForFunction(() => /^B changed/.test(document.querySelector('[role=status].note').textContent));
+  await page.waitForFunction(
+    () => document.querySelectorAll('.training-summary td:nth-child(2)')[1].textContent === '0',
+  );
+  assert.deepEqual(await stepsOf(page), [at + 1, 0], 'A stays where it is');
+
+  await type(page, 'train-rate', '1e-2');
+  await page.waitForFunction(() =>
+    /^Learning rate changed: all/.test(document.querySelector('[role=status].note').textContent),
+  );
+  await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '0');
+  await page.waitForFunction(() => location.hash.includes('lr=0.01'));
+  await page.click('.training-knob:has(#train-rate) .reset');
+  await page.waitForFunction(() => !location.hash.includes('lr='));
+  await page.click('[aria-label=Undo]');
+  await page.waitForFunction(() => location.hash.includes('lr=0.01'));
+
+  await page.selectOption('#train-task', 'gaussians');
+  await page.waitForFunction(() => /^Task/.test(document.querySelector('[role=status].note').textContent));
+  assert.match(await notice(page), /all start anew/);
+  assert.equal(await page.inputValue('#train-steps'), '100', 'with the task’s own settings');
+  assert.equal(await page.inputValue('#train-batch'), '64');
+  await type(page, 'train-steps', 6);
+  await type(page, 'train-depth', 2);
+  await page.selectOption('#train-speed', '0');
+  await page.click('.training-start');
+  await phase(page, 'done');
+  assert.deepEqual(await stepsOf(page), [6, 6]);
+  assert.ok(await page.isDisabled('.training-start'), 'at the limit nothing goes on');
+  await page.click('text="Reset"');
+  await phase(page, 'done');
+  await finish();
+});
+
+test('what diverges is named and marked; rewound, it goes on with a lower rate', { skip }, async () => {
+  const plain = 'c=Plain,norm:none,placement:none&c=Pre-Norm,preset:pre_norm';
+  const { page, finish } = await lab.open(
+    hashOf(`${plain}&task=teacher_student&opt=momentum&lr=1&warmup=100&clip=0&tdepth=4&batch=16&steps=110`),
+  );
+  await phase(page, 'done');
+  const incident = page.locator('.training-incident');
+  assert.match(await incident.textContent(), /A Plain diverged: NaN at step 72, block \d, FFN .*the others go on/);
+  assert.deepEqual(await stepsOf(page), [71, 110]);
+  assert.match((await summary(page))[0].at(-1), /NaN at step 72/);
+  await page.screenshot({ path: join(shots, 'training-diverged.png') });
+  await incident.locator('text=Rewind to step 50').click();
+  await page.waitForSelector('text=A Plain stands at step 50');
+  assert.deepEqual(await stepsOf(page), [50, 110]);
+  await type(page, 'train-rate', 0.02);
+  await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '110');
+  assert.match(await notice(page), /Learning rate changed: acts from here on/);
+  assert.equal(await page.$('.training-incident'), null);
+  for (const cells of await summary(page)) assert.equal(cells.at(-1), 'finite');
+  await finish();
+});
+
+test('training waits while the tab is hidden or another panel is shown', { skip }, async () => {
+  const { page, finish } = await openPage(lab.browser, lab.server.origin);
+  await page.addInitScript(() => {
+    Object.defineProperty(Document.prototype, 'hidden', { get: () => window.away === true });
+  });
+  const go = (away) =>
+    page.evaluate((value) => {
+      window.away = value;
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, away);
+  await page.goto(`${lab.site}#${hashOf('steps=5000&tdepth=1&twidth=8&batch=8&speed=50')}`);
+  await phase(page, 'running');
+  await go(true);
+  await phase(page, 'away');
+  assert.match(await page.textContent('.training-progress'), /Paused while this tab is hidden/);
+  const before = await stepsOf(page);
+  await page.waitForTimeout(400);
+  assert.deepEqual(await stepsOf(page), before, 'no step meanwhile');
+  await go(false);
+  await phase(page, 'running');
+  await page.click('#tab-depth');
+  await page.waitForTimeout(300);
+  await page.click('#tab-training');
+  await phase(page, 'running');
+  const [now] = await stepsOf(page);
+  assert.ok(now >= before[0], 'it goes on where it was');
+  await page.click('.training-start');
+  await finish();
+});
+
+test('every kind of task has its picture, its table and its measure', { skip }, async () => {
+  const size = 'steps=10&tdepth=1&twidth=8&batch=4';
+  const { page, finish } = await lab.open(hashOf(`task=copy&${size}`));
+  await phase(page, 'done');
+  assert.match(await page.textContent('.training-answers tbody'), /^[a-h]{12}/);
+  assert.match(await page.textContent('.training-answers tbody'), /of 6 right/);
+  for (const [task, selector] of [
+    ['teacher_student', '.training-gallery canvas'],
+    ['text', '.training-text'],
+    ['gaussians', '.training-gallery canvas'],
+  ]) {
+    await page.evaluate(
+      (hash) => {
+        location.hash = hash;
+      },
+      hashOf(`task=${task}&${size}`),
+    );
+    await page.waitForSelector(selector);
+    await page.waitForFunction(() => document.querySelector('.training-summary td')?.textContent === '10');
+    await phase(page, 'done');
+    if (task === 'text') {
+      await page.waitForFunction(() => document.querySelector('.training-text').textContent.length > 100);
+      continue;
+    }
+    await page.click('.training-gallery [aria-pressed=false]');
+    assert.equal((await page.$$('.training-gallery tbody tr')).length, 8);
+    await page.click('.training-gallery [aria-pressed=true]');
+  }
+  // One cursor for all: the keys move it in a chart, and the heat maps follow; and the other way round.
+  await page.focus('.training-charts .chart >> nth=0 >> .plot');
+  for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowRight');
+  for (const nth of [0, 1, 2]) {
+    assert.match(await page.textContent(`.training-charts .chart >> nth=${nth} >> .readout`), /^step 4: {2}A /);
+  }
+  assert.equal(await page.isVisible('.training-cursor >> nth=0'), true);
+  await page.focus('.training-cells >> nth=1');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  assert.match(await page.textContent('.training-heat .readout'), /^B Pre-Norm, step 2, block 1: [\d.]+/);
+  assert.match(await page.textContent('.training-charts .chart >> nth=0 >> .readout'), /^step 2:/);
+  await page.keyboard.press('Escape');
+  await finish();
+});
+
+test('screenshots: wide and narrow, light and dark, both languages', { skip }, async () => {
+  const { page, finish } = await lab.open('panel=training&steps=60');
+  await phase(page, 'done');
+  for (const language of ['en', 'zh']) {
+    for (const theme of ['light', 'dark']) {
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, `panel=training&steps=60&lang=${language}&theme=${theme}`);
+      await page.waitForSelector(`html[data-theme=${theme}][lang^=${language}]`);
+      for (const [width, height] of [
+        [1440, 900],
+        [390, 844],
+      ]) {
+        await page.setViewportSize({ width, height });
+        await page.waitForTimeout(150);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `nothing scrolls sideways at ${width}`);
+        await page.screenshot({ path: join(shots, `training-${language}-${theme}-${width}.png`) });
+      }
+    }
+  }
+  await page.setViewportSize({ width: 320, height: 700 });
+  await page.waitForTimeout(150);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  const nameless = await page.$$eval(
+    '#panel button, #panel input, #panel select, #panel .training-plane, #panel [tabindex="0"]',
+    (all) =>
+      all
+        .filter((element) => element.offsetParent && !element.closest('.disclosure .opened'))
+        .filter(
+          (element) => !(element.getAttribute('aria-label') || element.labels?.length || element.textContent.trim()),
+        )
+        .map((element) => element.outerHTML.slice(0, 120)),
+  );
+  assert.deepEqual(nameless, [], 'every control has a name');
+  await finish();
+});
