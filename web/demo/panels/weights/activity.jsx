@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import { axisNumber, count, percent } from '../../format.js';
 import { Chart } from '../../parts/chart.jsx';
 import { file, text } from '../../session.js';
+import { isMissing } from './opened.js';
 import { axisLabel } from './weights-chart.jsx';
 
 export function ActivityChart({ subject, result }) {
@@ -54,7 +55,7 @@ export function ActivityChart({ subject, result }) {
       note={[summary, (file.value ? t.noteFile : t.note)(count(rows ?? 0))]
         .filter(Boolean)
         .join(text.value.sign.semicolon)}
-      empty={reason ?? counts.length === 0}
+      empty={isMissing(subject.trained) ? text.value.weights.missing : (reason ?? counts.length === 0)}
       build={build}
       deps={[activity, subject.index, t]}
       readout={(i) => `${edge(i)} … ${edge(i + 1)}:  ${count(counts[i])} ${t.units}`}

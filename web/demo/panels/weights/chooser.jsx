@@ -10,6 +10,7 @@ import { errorText } from './words.js';
 
 export function Chooser() {
   const t = text.value.weights;
+  const { stop, space } = text.value.sign;
   const error = weightsError.value;
   return (
     <section class="weights-chooser" aria-label={t.choose}>
@@ -38,9 +39,7 @@ export function Chooser() {
           </span>
         )}
       </div>
-      <p class="note">
-        {t.drop}. {t.reads} {t.privacy}
-      </p>
+      <p class="note">{[t.drop + stop.trim(), t.reads, t.privacy].join(space)}</p>
       {error && (
         <p class="error-text" id="weights-error" role="alert">
           {error.name}: {errorText(error)}

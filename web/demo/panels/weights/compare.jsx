@@ -7,6 +7,7 @@ import { ConfigName } from '../../parts/controls.jsx';
 import { labelOf } from '../../parts/field.jsx';
 import { catalog, state, text, update } from '../../session.js';
 import { MAX_CONFIGS } from '../../state.js';
+import { isMissing } from './opened.js';
 import { isFull, sharing, swapsOf, withSwap, withTrained } from './subject.js';
 
 export function Compare({ subject, result }) {
@@ -41,7 +42,7 @@ export function Compare({ subject, result }) {
       ) : (
         <Table
           head={[t.configuration, t.changed, t.output, t.outputCosine, t.branch, t.branchCosine, t.rms]}
-          rows={indices.map((index) => rowOf(index, values, result.differences))}
+          rows={indices.map((index) => rowOf(index, values, result.differences, isMissing(trained) ? '–' : '…'))}
           caption={t.title}
         />
       )}
@@ -53,14 +54,13 @@ function Swap({ swap, subject, gated }) {
   const t = text.value.weights;
   const label = swapText(swap.field, swap.value, gated);
   const next = withSwap(state.value, subject, swap, label);
-  const there = next.configs === state.value.configs;
   return (
     <button
       type="button"
       class="button small"
-      disabled={isFull(state.value) && there && next === state.value}
+      disabled={next === state.value}
       title={isFull(state.value) ? t.file.full(MAX_CONFIGS) : t.compare.swapNote}
-      onClick={() => update(withSwap(state.value, subject, swap, label), 'swap')}
+      onClick={() => update(next, 'swap')}
     >
       {label}
     </button>
@@ -93,11 +93,11 @@ function changedText(index, values) {
   return said.join(text.value.sign.list);
 }
 
-function rowOf(index, values, differences = []) {
+function rowOf(index, values, differences = [], waiting = '…') {
   const found = differences.find((entry) => entry.index === index);
   const name = <ConfigName key="name" index={index} />;
   const changed = changedText(index, values);
-  if (!found) return [name, changed, ...Array(5).fill('…')];
+  if (!found) return [name, changed, ...Array(5).fill(waiting)];
   if (found.error)
     return [
       name,

@@ -25,6 +25,7 @@ export default {
   close: (name) => `Close ${name}`,
   needed: (letters, file) =>
     `${letters} ${letters.length > 1 ? 'need' : 'needs'} the file ${file}, which a link does not bring along: choose it or drop it here. All others run.`,
+  missing: 'The file is needed.',
   file: {
     tensors: (n, shown) => `${shown} ${n === 1 ? 'tensor' : 'tensors'}`,
     metadata: (n) => `Metadata (${n})`,

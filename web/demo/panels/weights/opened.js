@@ -12,3 +12,6 @@ export const opening = signal(null);
 export const weightsError = signal(null);
 
 export const openedAs = (key) => weightFiles.value.find((file) => file.key === key);
+
+/** Whether these weights are of a file that is not open. */
+export const isMissing = ({ source }) => source !== undefined && !openedAs(source.file);

@@ -15,8 +15,10 @@ import './style.css';
 export function WeightsPanel() {
   const t = text.value.weights;
   const subject = subjectOf(state.value);
-  const { value = {}, error } = panelResults.value.weights ?? {};
-  const given = { subject, result: value };
+  const { value, error } = panelResults.value.weights ?? {};
+  // What is there may be of the weights that were shown before.
+  const result = value?.of === subject.trained.file ? value : {};
+  const given = { subject, result };
   return (
     <>
       <Chooser />
@@ -38,9 +40,11 @@ export function WeightsPanel() {
       <Figures {...given} />
       <div class="explain">
         <p>
-          {t.explain} {t.sources}
+          {t.explain}
+          {text.value.sign.space}
+          {t.sources}
           <a href="https://arxiv.org/abs/2208.07339" target="_blank" rel="noopener noreferrer">
-            Dettmers et al. 2022
+            {text.value.forward.source('Dettmers et al. 2022')}
           </a>
         </p>
         <p class="note">{text.value.forward.method}</p>

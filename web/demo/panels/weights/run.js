@@ -28,7 +28,7 @@ export async function weightsRun(job, context) {
   progress(0, total);
   const trained = await context.loadTrained(weights);
   const figures = await once(kept.figures, `${open} ${weights}`, () => figuresOf(trained, breathe));
-  send({ figures });
+  send({ of: weights, figures });
   progress(1, total);
   const first = await outputOf(original, trained, job, context);
   send({ activity: first.activity, rows: first.rows, given: first.given });

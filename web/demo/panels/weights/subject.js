@@ -104,15 +104,12 @@ export function withTrained(state, { id, name }) {
 
 // ---- Swaps: the same weights with one field changed
 
-const isGated = ({ gated }) => gated === true;
-
 /** [{ field, value }] that are worth a look for a block, given its own fields. */
-export function swapsOf(original) {
-  const { norm, activation, placement } = original;
+export function swapsOf({ norm, activation, placement, gated }) {
   const norms = ['rms_norm', 'layer_norm', 'none'].filter((name) => name !== norm);
-  const activations = (
-    isGated(original) ? ['gelu_tanh', 'silu', 'relu', 'identity'] : ['relu', 'gelu_erf', 'silu']
-  ).filter((name) => name !== activation);
+  const activations = (gated ? ['gelu_tanh', 'silu', 'relu', 'identity'] : ['relu', 'gelu_erf', 'silu']).filter(
+    (name) => name !== activation,
+  );
   const placements = ['pre', 'post'].filter((name) => name !== placement);
   return [
     ...norms.map((value) => ({ field: 'norm', value })),
@@ -122,7 +119,7 @@ export function swapsOf(original) {
   ];
 }
 
-/** How many configurations a swap adds: the original too where it is not there, none where the swap is there. */
+/** Adds a swap, and the original where that is not there yet; selects the swap where it is there. */
 export function withSwap(state, { trained }, { field, value }, label) {
   const there = state.configs.findIndex(
     ({ weights, values }) => weights === trained.id && Object.keys(values).length === 1 && values[field] === value,

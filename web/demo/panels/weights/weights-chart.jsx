@@ -2,7 +2,7 @@
 import { axisNumber, count, number, percent, power, powers } from '../../format.js';
 import { Chart, FAMILY, Table } from '../../parts/chart.jsx';
 import { set, state, text } from '../../session.js';
-import { openedAs } from './opened.js';
+import { isMissing, openedAs } from './opened.js';
 import { normalShares } from './stats.js';
 import { nameOfTrained } from './subject.js';
 
@@ -72,7 +72,7 @@ export function WeightsChart({ subject, result }) {
     <Chart
       title={t.of(nameOfTrained(subject.trained))}
       note={[t.note, outside > 0 && t.outside(count(outside))].filter(Boolean).join(text.value.sign.semicolon)}
-      empty={series.length === 0}
+      empty={isMissing(subject.trained) ? text.value.weights.missing : series.length === 0}
       build={build}
       deps={[spread, log, subject.index, t]}
       readout={(i) =>
@@ -136,6 +136,9 @@ function sampleNames(u, series, index) {
   ];
 }
 
+const shapeOf = (name, { d_model, d_ff }) =>
+  ({ up: [d_ff, d_model], gate: [d_ff, d_model], down: [d_model, d_ff] })[name];
+
 /** Every tensor's figures. */
 export function Figures({ subject, result }) {
   const t = text.value.weights.weights;
@@ -150,7 +153,7 @@ export function Figures({ subject, result }) {
     return [
       name,
       ...(layer ? [parameter?.tensor || '–', parameter?.dtype || '–'] : []),
-      parameter ? parameter.shape.join(' × ') : count(all),
+      shapeOf(name, trained.fixed)?.join(' × ') ?? count(all),
       number(rms),
       number(largest),
       number(rms > 0 ? largest / rms : null),

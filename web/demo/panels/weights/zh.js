@@ -24,6 +24,7 @@ export default {
   close: (name) => `关闭 ${name}`,
   needed: (letters, file) =>
     `${letters.join('、')} 需要文件 ${file}，链接中不含权重：请选择该文件，或拖到页面上。其余配置照常运行。`,
+  missing: '需要文件。',
   file: {
     tensors: (_, shown) => `${shown} 个张量`,
     metadata: (n) => `元数据（${n}）`,
