@@ -17,56 +17,69 @@ const STREAMS = { x: 1001, dy: 1002 };
  * and, if it could not run, its error; a probe under probeKey() for each configuration and seed; finished.
  */
 export async function depthRun(job, { an, breathe, progress, send }) {
-  const plan = job.configs.map((own) => fitted(own, job, an.fields));
-  const families = plan.map(({ config }) => familyOf(config));
-  for (const [i, entry] of plan.entries())
-    entry.shared = families.indexOf(families[i]) !== families.lastIndexOf(families[i]);
+  const cold = kept.size === 0;
+  const plan = planOf(job, an.fields);
   const outbox = new Outbox(send);
   outbox.add({ job });
-  const known = addKnown(plan, job, outbox);
+  const missing = addKnown(plan, job, outbox);
   const bench = new Bench(an);
-  const cold = kept.size === 0;
-  let computed = 0;
-  try {
-    for (let n = 0; n < job.seeds; n++) {
-      for (const [index, entry] of plan.entries()) {
-        progress(n * plan.length + index, job.seeds * plan.length);
-        if (entry.error || known.has(probeKey(index, n))) continue;
-        computed++;
-        await attempt(entry, async () => {
-          const probe = await bench.probe(entry, seedOf(job, n), job, breathe);
-          outbox.add({ [probeKey(index, n)]: remember(probeText(entry, n, job), probe) });
-        });
-        outbox.add({ plan: [...plan] }).flush(n === 0 ? FIRST_WITHIN : EVERY);
-      }
-      if (n > 0) continue;
-      // The first picture of all does not wait for the prediction.
-      if (cold) outbox.flush(0);
-      for (const entry of plan) {
-        if (!entry.error) await attempt(entry, () => predict(an, entry, job));
-        await breathe();
-      }
-      // What was known before waits for the rest, so that curves do not go back to one seed and return.
-      outbox.add({ plan: [...plan] }).flush(computed === 0 ? Number.POSITIVE_INFINITY : cold ? EVERY : 0);
+  let done = 0;
+  const measure = async (items, every) => {
+    for (const { index, n } of items) {
+      const entry = plan[index];
+      progress(done++, missing.length);
+      if (entry.error) continue;
+      await attempt(entry, async () => {
+        const probe = await bench.probe(entry, seedOf(job, n), job, breathe);
+        outbox.add({ [probeKey(index, n)]: remember(probeText(entry, n, job), probe) });
+      });
+      outbox.add({ plan }).flush(every);
     }
-    outbox.add({ plan: [...plan], finished: true }).flush(0);
+  };
+  try {
+    await measure(
+      missing.filter(({ n }) => n === 0),
+      FIRST_WITHIN,
+    );
+    // The first picture of all does not wait for the prediction.
+    if (cold) outbox.flush(0);
+    for (const entry of plan) {
+      if (!entry.error) await attempt(entry, () => predict(an, entry, job));
+      await breathe();
+    }
+    // What was known before waits for the rest, so that curves do not go back to one seed and return.
+    if (done > 0) outbox.add({ plan }).flush(cold ? EVERY : 0);
+    await measure(
+      missing.filter(({ n }) => n > 0),
+      EVERY,
+    );
+    outbox.add({ plan, finished: true }).flush(0);
   } finally {
     bench.dispose();
   }
 }
 
-/** The keys of the probes that need not be computed again. */
+/** What runs in each configuration's place; shared: whether another one has the same weights. */
+function planOf(job, fields) {
+  const plan = job.configs.map((own) => fitted(own, job, fields));
+  const families = plan.map(({ config }) => familyOf(config));
+  return plan.map((entry, i) => ({
+    ...entry,
+    shared: families.indexOf(families[i]) !== families.lastIndexOf(families[i]),
+  }));
+}
+
+/** Adds what has been computed before; returns what has not, seed by seed. */
 function addKnown(plan, job, outbox) {
-  const known = new Set();
+  const missing = [];
   for (let n = 0; n < job.seeds; n++) {
     for (const [index, entry] of plan.entries()) {
       const probe = recall(probeText(entry, n, job));
-      if (!probe) continue;
-      outbox.add({ [probeKey(index, n)]: probe });
-      known.add(probeKey(index, n));
+      if (probe) outbox.add({ [probeKey(index, n)]: probe });
+      else missing.push({ index, n });
     }
   }
-  return known;
+  return missing;
 }
 
 /** A configuration that cannot run says why, and the others run. */
