@@ -33,7 +33,7 @@ export function Wiring({ values, reference, stages, gradient, name, onEdit, comp
       role="group"
       aria-label={`${t.wiring.drawing(name)}: ${y}`}
     >
-      {lines.map((line, i) => (
+      {[...lines].sort(streamLast).map((line, i) => (
         <Line key={i} line={line} gradient={gradient} />
       ))}
       <path class="arrow" d={`M${STREAM - 6} ${tip}h12l-6-12z`} />
@@ -50,6 +50,11 @@ export function Wiring({ values, reference, stages, gradient, name, onEdit, comp
   );
 }
 
+const streamLast = (a, b) => Number(Boolean(a.stream)) - Number(Boolean(b.stream));
+
+// Not transparent, so that lines which meet are not darker there.
+const shade = (share) => `color-mix(in srgb, var(--config) ${Math.round(100 * share)}%, var(--surface))`;
+
 function Line({ line, gradient }) {
   const { edge, d, stream, broken } = line;
   const kind = `${stream ? 'stream' : 'branch'} ${broken ? 'broken' : ''}`;
@@ -57,7 +62,11 @@ function Line({ line, gradient }) {
   const norm = gradient.edges[edge];
   const look = gradient.scale(norm);
   return (
-    <path class={kind} d={d} style={{ strokeWidth: look.width, opacity: look.opacity, strokeDasharray: look.dash }}>
+    <path
+      class={kind}
+      d={d}
+      style={{ strokeWidth: look.width, stroke: shade(look.opacity), strokeDasharray: look.dash }}
+    >
       {norm !== undefined && <title>{number(norm)}</title>}
     </path>
   );
