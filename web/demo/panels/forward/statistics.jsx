@@ -63,7 +63,7 @@ export function Statistics() {
             ),
           ]
         : []),
-      stages?.branch && stages.x.rms > 0 ? number(stages.branch.rms / stages.x.rms) : '–',
+      stages?.branch ? ratioText(stages) : '–',
       time ? spread(time, 's') : cancelled.value || entry.timeError ? '–' : '…',
     ];
     return old
@@ -103,4 +103,9 @@ function brokenText({ nan, plusInfinity, minusInfinity, count: total }) {
     minusInfinity > 0 && `−∞ ${count(minusInfinity)}`,
   ];
   return text.value.forward.nonFiniteOf(parts.filter(Boolean).join(', '), count(total));
+}
+
+// Where tokens are mixed first, the branch meets the stream behind that.
+function ratioText({ x, middle = x, branch }) {
+  return middle.rms > 0 ? number(branch.rms / middle.rms) : '–';
 }

@@ -64,7 +64,7 @@ export function drawingContent(element) {
   for (const [i, original] of originals.entries()) {
     const style = getComputedStyle(original);
     const names = original.localName === 'text' || original.localName === 'tspan' ? [...LOOK, ...TYPE] : LOOK;
-    for (const name of names) copies[i].setAttribute(name, style.getPropertyValue(name));
+    for (const name of names) copies[i].setAttribute(name, plainColor(style.getPropertyValue(name)));
     for (const name of ['class', 'tabindex', 'role', 'style']) copies[i].removeAttribute(name);
   }
   const { width, height } = element.getBoundingClientRect();
@@ -76,6 +76,13 @@ export function drawingContent(element) {
     scale: 1,
   };
 }
+
+// What color-mix() gives, as every reader of SVG knows it.
+const plainColor = (value) =>
+  value.replace(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)$/, (_, ...channels) => {
+    const bytes = channels.slice(0, 3).map((channel) => Math.round(255 * Math.min(1, Math.max(0, Number(channel)))));
+    return `rgb(${bytes.join(', ')})`;
+  });
 
 const inner = (element) =>
   [...element.childNodes]
