@@ -122,8 +122,8 @@ export const hasNorm = ({ norm, placement }) => norm !== 'none' && !NO_NORM.incl
 const ONLY_IN = {
   final_norm: [['depth', 'training'], 'stack'],
   positions: [['training'], 'training'],
-  d_in: [['training'], 'training'],
-  d_out: [['training'], 'training'],
+  d_in: [[], 'task'],
+  d_out: [[], 'task'],
   dropout: [['training'], 'training'],
   residual_dropout: [['training'], 'training'],
   momentum: [['training'], 'training'],

@@ -131,6 +131,7 @@ export default {
     trained: 'the weights are trained',
     training: 'only Training uses it',
     stack: 'only Depth and Training use it',
+    task: 'the task in Training sets it',
     batch_norm: 'only batch_norm has running statistics',
     attention: 'only attention has it',
     mixing: 'without mixing no token sees another',

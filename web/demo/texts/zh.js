@@ -177,6 +177,7 @@ export default {
     trained: '权重为预训练权重',
     training: '只用于“训练”面板',
     stack: '只用于“深度”与“训练”面板',
+    task: '由“训练”面板的任务决定',
     batch_norm: '只有 batch_norm 有移动统计量',
     attention: '只用于注意力',
     mixing: '没有词元混合，词元互不可见',
