@@ -403,7 +403,7 @@ test('what is said follows what was measured', async () => {
   const told = async (patch, configs, selected = 1) => {
     const { entries } = await run(jobOf({ depthBlocks: 24, depthWidth: 32, depthSeeds: 4, ...patch }, configs));
     const figures = entries.map((entry) => figuresOf(entry, what('weights')));
-    return lessons(entries, figures, selected).map(({ indices, wiring, course }) =>
+    return lessons(entries, figures, selected, what('weights')).map(({ indices, wiring, course }) =>
       [indices.join(), wiring, course].join(' '),
     );
   };
@@ -422,6 +422,13 @@ test('what is said follows what was measured', async () => {
   const overflow = { placement: 'none', activation: 'relu_squared' };
   assert.deepEqual(await told({}, [preset('pre_norm', overflow)]), ['0 none unknown']);
   assert.equal(courseOf({ ratio: null }), 'unknown');
+
+  // Queries and keys have a reason of their own, and a source.
+  const { entries } = await run(jobOf({ depthBlocks: 12, depthWidth: 32, depthSeeds: 4, depthMixing: 'attention' }));
+  const query = what('weights', { matrix: 'query' });
+  const figures = entries.map((entry) => figuresOf(entry, query));
+  for (const { topic, course, source } of lessons(entries, figures, 0, query))
+    assert.deepEqual([topic, course, source[0]], ['scores', 'grows', 'Noci et al. 2022']);
 });
 
 test('every wiring, course and matrix has words in every language', () => {
@@ -440,6 +447,7 @@ test('every wiring, course and matrix has words in every language', () => {
         }
       else assert.ok(depth.because[wiring]('2').length > 4, wiring);
     }
+    assert.ok(depth.because.postAttention.fades && depth.because.scores());
     for (const matrix of MATRICES) assert.ok(depth.matrices[matrix] && depth.symbols[matrix], matrix);
     for (const show of QUANTITIES)
       for (const list of [depth.titles, depth.notes]) assert.ok(list[show]('W').length > 1, show);

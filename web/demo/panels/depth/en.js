@@ -144,7 +144,12 @@ export default {
       grows:
         'although mixing by the mean takes gradient of x and W₁ away in the first layers, where tokens still differ',
     },
-    postAttention: 'of which attention takes as much as its scores make tokens alike',
+    postAttention: {
+      fades: 'of which attention takes as much as its scores make tokens alike',
+      flat: '',
+      grows: '',
+    },
+    scores: () => 'since tokens become alike with depth, and then it matters less how they are weighed',
     pre: (growth) => `while the stream grows to ×${growth}, by which the norm before a later branch divides`,
     deepnorm: () => 'since α times the stream outweighs a branch with weights made smaller by β',
     peri: (growth) =>

@@ -24,7 +24,7 @@ export function Lesson() {
   const t = text.value;
   const list = entries.value ?? [];
   if (list.length === 0) return null;
-  const said = lessons(list, figures.value, state.value.selected);
+  const said = lessons(list, figures.value, state.value.selected, gradient.value);
   const sources = [...new Map(said.map(({ source }) => source)).entries()];
   return (
     <div class="explain">
@@ -43,23 +43,21 @@ export function Lesson() {
   );
 }
 
-function sentence({ indices, wiring, mixing, course }) {
+function sentence({ indices, wiring, topic, mixing, course }) {
   const d = text.value.depth;
   const { show, matrix } = gradient.value;
   const { ratio, growth } = figures.value[indices[0]];
   const symbol = show === 'weights' ? d.symbols[matrix] : 'x';
   const what = d.course[course](ratio ? number(ratio.median) : '');
-  const because =
-    course === 'zero' ? d.zeroBecause : course === 'unknown' ? '' : reason(wiring, mixing, course, growth);
+  const because = course === 'zero' ? d.zeroBecause : course === 'unknown' ? '' : reason(topic, mixing, course, growth);
   return d.lesson(lettersOf(indices), d.wirings[wiring], symbol, what, because);
 }
 
-function reason(wiring, mixing, course, growth) {
+function reason(topic, mixing, course, growth) {
   const { because } = text.value.depth;
-  if (wiring === 'post' && mixing === 'mean') return because.postMean[course];
-  if (wiring === 'post' && mixing === 'attention') return because.postAttention;
-  if (wiring === 'post') return because.post[course];
-  return because[wiring](growth ? number(growth.median) : '');
+  if (topic === 'post')
+    return { none: because.post, mean: because.postMean, attention: because.postAttention }[mixing][course];
+  return because[topic](growth ? number(growth.median) : '');
 }
 
 // One click to the other half of the truth about Post-Norm.

@@ -50,6 +50,7 @@ const SOURCES = {
   dyt: ['Zhu et al. 2025', 'https://arxiv.org/abs/2503.10622'],
   none: ['Yang and Schoenholz 2017', 'https://arxiv.org/abs/1712.08969'],
   no_residual: ['Schoenholz et al. 2017', 'https://arxiv.org/abs/1611.01232'],
+  scores: ['Noci et al. 2022', 'https://arxiv.org/abs/2206.03126'],
 };
 
 /** How a configuration is wired, as the texts tell them apart. */
@@ -72,14 +73,18 @@ export function courseOf({ first, last: end, ratio }) {
  * with others that are wired and mixed alike and behave so.
  * @param {object[]} entries
  * @param {object[]} figures of each
- * @returns {{ indices: number[], wiring: string, mixing: string, course: string, source: string[] }[]}
+ * @param {number} selected
+ * @param {{ show: string, matrix: string }} gradient of which they tell: that of queries and keys has a reason of its own
+ * @returns {{ indices: number[], wiring: string, topic: string, mixing: string, course: string, source: string[] }[]}
  */
-export function lessons(entries, figures, selected) {
+export function lessons(entries, figures, selected, { show, matrix }) {
+  const ofScores = show === 'weights' && ['query', 'key'].includes(matrix);
   const all = entries
     .map(({ config, index, probes }) => ({
       index,
       known: probes.some(Boolean),
       wiring: wiringOf(config),
+      topic: ofScores ? 'scores' : wiringOf(config),
       mixing: config.mixing,
       course: courseOf(figures[index]),
     }))
@@ -88,9 +93,9 @@ export function lessons(entries, figures, selected) {
   const alike = (a, b) => a.wiring === b.wiring && a.mixing === b.mixing && a.course === b.course;
   const chosen = all.find(({ index }) => index === selected) ?? all[0];
   const other = alike(chosen, all[0]) ? all.find((entry) => !alike(entry, all[0])) : chosen;
-  return [all[0], other].filter(Boolean).map(({ wiring, mixing, course }) => {
+  return [all[0], other].filter(Boolean).map(({ wiring, topic, mixing, course }) => {
     const indices = all.filter((entry) => alike(entry, { wiring, mixing, course })).map(({ index }) => index);
-    return { indices, wiring, mixing, course, source: SOURCES[wiring] };
+    return { indices, wiring, topic, mixing, course, source: SOURCES[topic] };
   });
 }
 
