@@ -63,8 +63,8 @@ test('what is drawn, from bottom to top', () => {
     ...['LayerNorm 1', 'up 128→512', 'GELU', 'down 512→128', 'dropout 0.1', 'LayerNorm 2', '+'],
   ]);
   assert.deepEqual(labels({ ...small, placement: 'deepnorm', mixing: 'mean', depth: 12, residual: false }), [
-    ...['mean over tokens', 'value 128→128', 'out 128→128', 'LayerNorm'],
-    ...['up 128→512', 'GELU', 'down 512→128', 'LayerNorm'],
+    ...['mean over tokens', 'value 128→128 ×β', 'out 128→128 ×β', 'LayerNorm'],
+    ...['up 128→512 ×β', 'GELU', 'down 512→128 ×β', 'LayerNorm'],
   ]);
   assert.ok(labels({ placement: 'deepnorm', depth: 24 }).includes('× α = 2.21'));
   assert.ok(labels({ placement: 'lns', layer: 12 }).includes('÷ √12'));

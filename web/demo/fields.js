@@ -18,6 +18,12 @@ export const defaultOf = (field) => (Number.isNaN(field.default) ? null : (field
 /** Every field's value: the configuration's, else the default. null where AUTO decides. */
 export const valuesOf = (config, fields) => completed(fieldsOf(config), fields);
 
+/** The same for a drawing: trained weights are not scaled by what initial ones would be. */
+export const drawnOf = (config, fields) => {
+  const values = valuesOf(config, fields);
+  return trainedOf(config.weights) ? { ...values, beta: 1 } : values;
+};
+
 /** The same for what an.block() is given. */
 export const completed = (own, fields) =>
   Object.fromEntries(fields.map((field) => [field.name, own[field.name] ?? defaultOf(field)]));

@@ -15,6 +15,9 @@ const NORM = 18;
 /** About right for 11 px; a CJK sign is as wide as two others. */
 export const textWidth = (label) => [...label].reduce((sum, sign) => sum + (sign > '\u2e80' ? 11 : 6.4), 16);
 
+// The least of a slanted box's shorter side, so that its text does not cross the edges.
+const slanted = (label) => textWidth(label) - 22;
+
 /** The narrower of d_model and d_ff by the root of their ratio, so that 1 : 4 and 1 : 1 are told apart and text fits. */
 export function widths({ d_model, d_ff }) {
   const ratio = d_ff / d_model;
@@ -96,7 +99,8 @@ function stackBranch({ prefix, branch, residual }, leave, w, nodes, lines) {
 function place(nodes, step, x, y, w) {
   const height = heightOf(step);
   if (step.shape === 'widen' || step.shape === 'narrow') {
-    const [below, above] = step.shape === 'widen' ? [w.model, w.hidden] : [w.hidden, w.model];
+    const model = Math.max(w.model, slanted(step.label));
+    const [below, above] = step.shape === 'widen' ? [model, w.hidden] : [w.hidden, model];
     nodes.push({ ...step, x, y, height, below, above });
     return;
   }
@@ -110,7 +114,7 @@ function gates(step, bottom, top, edge, w, nodes, lines) {
   const left = BRANCH - w.hidden / 4 - 2;
   const right = BRANCH + w.hidden / 4 + 2;
   const half = w.hidden / 2 - 4;
-  const foot = w.model / 2 - 4;
+  const foot = Math.max(w.model / 2 - 4, slanted(step.gate.label));
   const low = bottom - BOX - 8;
   const high = low - BOX - GAP + 4;
   const center = top + 8;

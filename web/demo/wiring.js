@@ -69,8 +69,12 @@ function around(values, words, prefix, inner) {
   };
 }
 
+// Matrices whose initial weights are scaled.
+const byBeta = ({ beta }) => (beta === 1 ? '' : ' ×β');
+
 function feedForward(values, words) {
   const { d_model: d, d_ff: ff, gated } = values;
+  const scaled = byBeta(values);
   const name = activationName(values.activation);
   const act = { id: 'activation', field: 'activation', label: name, edge: 'hidden' };
   const sizes = `${d}→${ff}`;
@@ -86,31 +90,32 @@ function feedForward(values, words) {
         {
           id: 'gates',
           shape: 'gates',
-          gate: matrix('gate', words.gate, 'gate'),
-          up: matrix('up', words.up, 'up'),
+          gate: matrix('gate', `${words.gate}${scaled}`, 'gate'),
+          up: matrix('up', `${words.up}${scaled}`, 'up'),
           activation: act,
           edge: 'hidden',
         },
       ]
     : [
-        { ...matrix('up', `${words.up} ${d}→${ff}`, 'up'), shape: 'widen' },
+        { ...matrix('up', `${words.up} ${d}→${ff}${scaled}`, 'up'), shape: 'widen' },
         { ...act, shape: 'box', wide: true },
       ];
   if (values.dropout > 0) {
     const label = words.dropout(short(values.dropout));
     steps.push({ id: 'hidden_drop', shape: 'dashed', wide: true, field: 'dropout', label, edge: 'hidden' });
   }
-  steps.push({ id: 'down', shape: 'narrow', field: 'd_ff', label: `${words.down} ${ff}→${d}`, edge: 'down' });
+  steps.push({ id: 'down', shape: 'narrow', field: 'd_ff', label: `${words.down} ${ff}→${d}${scaled}`, edge: 'down' });
   return steps;
 }
 
 function mixing(values, words) {
   const { d_model: d, heads, causal, qk_norm } = values;
-  const out = { id: 'out', shape: 'box', field: 'mixing', label: `${words.out} ${d}→${d}`, edge: 'out' };
+  const scaled = byBeta(values);
+  const out = { id: 'out', shape: 'box', field: 'mixing', label: `${words.out} ${d}→${d}${scaled}`, edge: 'out' };
   if (values.mixing === 'mean') {
     return [
       { id: 'mean', shape: 'box', field: 'mixing', label: words.mean, causal, edge: 'mean' },
-      { id: 'value', shape: 'box', field: 'mixing', label: `${words.value} ${d}→${d}`, edge: 'mixed' },
+      { id: 'value', shape: 'box', field: 'mixing', label: `${words.value} ${d}→${d}${scaled}`, edge: 'mixed' },
       out,
     ];
   }
@@ -119,7 +124,7 @@ function mixing(values, words) {
     {
       id: 'heads',
       shape: 'heads',
-      lanes: [lane('query', 'Q', 'query'), lane('key', 'K', 'key'), lane('value', 'V', 'value')],
+      lanes: [lane('query', 'Q', 'query'), lane('key', 'K', 'key'), lane('value', `V${scaled}`, 'value')],
       norm: qk_norm ? { id: 'qk_norm', field: 'qk_norm', label: 'RMS' } : null,
       attention: { id: 'attention', field: 'heads', label: words.heads(heads), causal },
       edge: 'mixed',

@@ -1,5 +1,5 @@
 // The selected configuration: its drawing, preset, weights, and a control for every field.
-import { automatic, differences, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
+import { automatic, differences, drawnOf, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
 import { counterpart, PRESET_GROUPS, PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
 import { editConfig, editField } from '../state.js';
@@ -16,6 +16,7 @@ export function Inspector({ onEdit, withActions }) {
   const config = configs[selected];
   const { fields } = catalog.value;
   const values = valuesOf(config, fields);
+  const drawn = drawnOf(config, fields);
   const entry = results.value[selected];
   const differs = selected === 0 ? new Set() : differences(configs[0], config, fields);
   const shown = onlyDifferent
@@ -26,8 +27,8 @@ export function Inspector({ onEdit, withActions }) {
   const drawing = (
     <>
       <h3>{t.inspector.wiringOf(LETTERS[selected])}</h3>
-      <Wiring values={values} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
-      <Formula values={values} />
+      <Wiring values={drawn} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
+      <Formula values={drawn} />
     </>
   );
   return (

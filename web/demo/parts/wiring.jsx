@@ -3,7 +3,7 @@
 import { resolved } from '../fields.js';
 import { number, plainFormula } from '../format.js';
 import { catalog, text } from '../session.js';
-import { compare, diagramOf } from '../wiring.js';
+import { compare, diagramOf, short } from '../wiring.js';
 import { BRANCH, layout, STREAM, textWidth, WIDTH, widths } from '../wiring-layout.js';
 
 /** The drawing of these values as a structure. */
@@ -43,6 +43,12 @@ export function Wiring({ values, reference, stages, gradient, name, onEdit, comp
       <text class="annotation" x={STREAM + 14} y={tip - 2}>
         {spans.length > 1 ? 'y' : y}
       </text>
+      {full.beta !== 1 && (
+        <text class="annotation" x={WIDTH - 4} y={tip - 2} text-anchor="end">
+          {`β = ${short(full.beta)}`}
+          <title>{t.wiring.beta}</title>
+        </text>
+      )}
       {spans.map((span) => (
         <Figures key={span.prefix} {...{ span, stages, gradient, values, many: spans.length > 1 }} />
       ))}

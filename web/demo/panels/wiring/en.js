@@ -14,6 +14,7 @@ export default {
   mean: 'mean over tokens',
   heads: (heads) => (heads === 1 ? 'attention, 1 head' : `attention, ${heads} heads`),
   causal: 'causal: no later token is seen',
+  beta: 'Factor on the initial weights of the matrices marked ×β',
   dropout: (p) => `dropout ${p}`,
   gradient: '‖∂L‖',
   changed: 'differs',

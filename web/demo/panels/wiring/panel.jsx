@@ -1,5 +1,5 @@
 // All blocks beside each other: drawing and formula, what differs, gradients, and code of the selected one.
-import { valuesOf } from '../../fields.js';
+import { drawnOf } from '../../fields.js';
 import { LETTERS } from '../../parts/configs.jsx';
 import { Segmented } from '../../parts/controls.jsx';
 import { catalog, panelResults, set, state, text } from '../../session.js';
@@ -13,7 +13,7 @@ import './style.css';
 export function WiringPanel({ onEdit }) {
   const t = text.value.wiring;
   const { configs, selected, wiringShow, wiringAgainst } = state.value;
-  const all = configs.map((config) => valuesOf(config, catalog.value.fields));
+  const all = configs.map((config) => drawnOf(config, catalog.value.fields));
   const entries = wiringShow === 'gradient' ? (panelResults.value.wiring?.value?.entries ?? []) : [];
   const strokes = strokeScale(entries);
   const gradientOf = (index) => wiringShow === 'gradient' && { ...entries[index], ...strokes };

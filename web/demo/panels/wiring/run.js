@@ -19,8 +19,8 @@ export async function wiringRun(job, { an, breathe, progress, send, loadTrained,
     const key = JSON.stringify([config, job.input, job.variant]);
     if (!kept.has(key)) {
       await breathe();
-      const trained = config.trained && (await loadTrained(config.trained));
       try {
+        const trained = config.trained && (await loadTrained(config.trained));
         remember(key, gradientsOf(an, config.fields, { ...job.input, file }, trained || undefined));
       } catch (error) {
         if (!error.code) throw error; // a fault of ours

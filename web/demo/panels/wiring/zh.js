@@ -14,6 +14,7 @@ export default {
   mean: '词元均值',
   heads: (heads) => `注意力，${heads} 头`,
   causal: '因果：看不到后面的词元',
+  beta: '标有 ×β 的矩阵，其初始权重乘以该系数',
   dropout: (p) => `dropout ${p}`,
   gradient: '‖∂L‖',
   changed: '有差异',
