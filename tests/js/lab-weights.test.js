@@ -1167,8 +1167,8 @@ test('a link with weights of a file survives, and says all fields without the fi
     name: 'a b.gguf',
     summary: {
       layers: [
-        { ...layer, problem: { code: 'TYPE', detail: {} } },
-        { ...layer, key: 'blk.1', problem: null },
+        { ...layer, problem: { code: 'TYPE', detail: {} }, usable: false },
+        { ...layer, key: 'blk.1', problem: null, usable: true },
       ],
     },
   };
@@ -1216,6 +1216,7 @@ test('layers are added, switched and kept apart; swaps bring their original alon
     fixed: { d_model: 8, d_ff: 16, gated: false, bias: true },
     start: { activation: 'relu', norm: 'layer_norm', placement: 'post' },
     problem: null,
+    usable: true,
   });
   const file = { id: 1, key: 'a.gguf', name: 'a.gguf', summary: { layers: [layer('blk.0'), layer('blk.1')] } };
   const [zero, one] = file.summary.layers;

@@ -206,10 +206,11 @@ const job = computed(() => {
   const jobs = configs.map((config) => {
     const fields = fieldsOf(config);
     const weights = trainedOf(config.weights);
-    const trained = weights?.file ?? '';
-    const ofFile = weights?.source && (weightFiles.value.find(({ key }) => key === weights.source.file)?.id ?? 0);
+    // Of a file that is opened later, or of another one of that name, everything is computed anew.
+    const opened = weights?.source && (weightFiles.value.find(({ key }) => key === weights.source.file)?.id ?? 0);
+    const trained = opened === undefined ? (weights?.file ?? '') : `${opened} ${weights.file}`;
     // DeepNorm's depth and the like are in the fields; the seed matters to weights even where a file is the input.
-    return { key: JSON.stringify([fields, trained, source, seed, variant, ofFile]), fields, trained };
+    return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, trained };
   });
   return {
     configs: jobs,

@@ -5,7 +5,6 @@ import { expose } from 'comlink';
 import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
 import { completed } from './fields.js';
 import { FileError } from './files/errors.js';
-import { parseReference } from './files/reference.js';
 import { FileStore } from './files/store.js';
 import { histograms, summarize } from './numbers.js';
 import { panelRuns } from './panels/runs.js';
@@ -322,7 +321,8 @@ async function timeGroup(group, job, batches, id, report, progress) {
 // ---- Trained weights, loaded when first wanted
 
 function loadTrained(base, name, id) {
-  if (parseReference(name)) return weightFiles.layer(name, () => breathe(id));
+  const [, reference] = /^(?:\d+ )?(file~.*)$/s.exec(name) ?? []; // with the number of the opened file
+  if (reference) return weightFiles.layer(reference, () => breathe(id));
   if (!trainedWeights.has(name)) {
     const promise = fetchTrained(base, name);
     trainedWeights.set(name, promise);

@@ -1,7 +1,7 @@
 // What can be wrong with a file of weights. `code` is a key of texts.weights.errors, which says it in the page's language.
 export class FileError extends Error {
-  constructor(code, detail = {}) {
-    super(`${code} ${JSON.stringify(detail)}`);
+  constructor(code, detail = {}, message = `${code} ${JSON.stringify(detail)}`) {
+    super(message);
     this.name = 'FileError';
     this.code = code;
     this.detail = detail;

@@ -229,6 +229,18 @@ export const FAMILIES = [
   { name: 'Llama, Mistral, Qwen', ...GATED, start: rms('silu') },
   { name: 'Phi-3', ...FUSED, start: rms('silu') },
   {
+    name: 'Mixtral, one expert',
+    ...experts('*block_sparse_moe.experts', META_NAMES),
+    start: rms('silu'),
+    omits: ['experts'],
+  },
+  {
+    name: 'Qwen and DeepSeek, one expert',
+    ...experts('*mlp.experts', HF_NAMES),
+    start: rms('silu', { eps: 1e-6 }),
+    omits: ['experts'],
+  },
+  {
     name: 'Llama (original names)',
     up: '*feed_forward.w3',
     gate: '*feed_forward.w1',
@@ -298,7 +310,7 @@ export function ggufFamilies(metadata) {
     eps,
     placement,
   });
-  const name = architecture || 'llama.cpp';
+  const name = architecture;
   return [GGUF, GGUF_EXPERTS, GGUF_PLAIN].flatMap((matrices) =>
     NORMS.map(({ placement, omits = [], ...norms }) => ({
       name,

@@ -4,10 +4,12 @@ import { readGgufHeader } from './gguf.js';
 import { findInGraph } from './graph.js';
 import { findLayers } from './layers.js';
 import { readOnnxHeader } from './onnx.js';
+import { referenceTo } from './reference.js';
 import { readSafetensorsHeader } from './safetensors.js';
 import { HEAD, looksLike, unlike } from './sniff.js';
 
 const MAX_METADATA = 60; // entries that are shown
+const IN_FULL = 2000; // layers whose tensors the page hears of
 
 /**
  * @param source { size, read(offset, length) }
@@ -23,10 +25,11 @@ export async function openWeights(source, name, known) {
   const read = { safetensors: readSafetensorsHeader, gguf: readGgufHeader, onnx: readOnnxHeader }[format];
   const header = await read(source);
   const layers = format === 'onnx' ? await findInGraph(source, header, known) : findLayers(header);
-  return { source, layers, summary: summaryOf(source, header, layers) };
+  return { source, layers, summary: summaryOf(source, name, header, layers) };
 }
 
-function summaryOf(source, header, layers) {
+function summaryOf(source, name, header, layers) {
+  const same = interned();
   const dtypes = new Map();
   for (const { dtype } of header.tensors.values()) dtypes.set(dtype, (dtypes.get(dtype) ?? 0) + 1);
   return {
@@ -37,7 +40,7 @@ function summaryOf(source, header, layers) {
     dtypes: [...dtypes].sort((a, b) => b[1] - a[1]).slice(0, 12),
     metadata: shown(header.metadata),
     quantised: quantised(header.nodes),
-    layers: layers.map(plain),
+    layers: layers.map((layer) => plain(layer, name, layers.length <= IN_FULL, same)),
   };
 }
 
@@ -65,22 +68,36 @@ const quantised = (nodes = []) =>
     /Integer|NBits|QLinear|DequantizeLinear|QAttention|QGemm/.test(op),
   );
 
-function plain({ key, family, fixed, start, guessed, omits, dtypes, bytes, problem, parameters }) {
+// What all layers have in common goes to the page once.
+function interned() {
+  const known = new Map();
+  return (value) => {
+    const text = JSON.stringify(value);
+    if (!known.has(text)) known.set(text, value);
+    return known.get(text);
+  };
+}
+
+/** As the page has it; `usable`: whole, of a type that is read, and a link can name it. */
+function plain(layer, file, inFull, same) {
+  const { key, family, fixed, start, guessed, omits, dtypes, bytes, problem, parameters } = layer;
   return {
     key,
     family,
-    fixed,
-    start,
-    guessed,
-    omits,
-    dtypes,
     bytes,
+    fixed: same(fixed),
+    start: same(start),
+    guessed: same(guessed),
+    omits: same(omits),
+    dtypes: same(dtypes),
     problem,
-    parameters: parameters.map(({ name, tensor, shape }) => ({
-      name,
-      shape,
-      tensor: tensor ? short(tensor.name, 120) : '',
-      dtype: tensor?.dtype ?? '',
-    })),
+    usable: !problem && referenceTo(file, layer) !== '',
+    parameters: inFull ? parameters.map(({ name, tensor }) => parameterOf(name, tensor)) : [],
   };
 }
+
+const parameterOf = (name, tensor) => ({
+  name,
+  tensor: tensor ? short(tensor.name, 120) : '',
+  dtype: tensor?.dtype ?? '',
+});

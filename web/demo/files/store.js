@@ -39,10 +39,11 @@ export class FileStore {
     const { file: key, layer: name, fixed } = parseReference(text);
     await this.#opening.get(key)?.catch(() => null);
     const file = this.#files.get(key);
-    if (!file) throw new FileError('NEEDED', { file: key });
+    if (!file) throw new FileError('NEEDED', { file: key }, `the weights are in the file ${key}, which is not open`);
     const layer = file.layers.find((candidate) => written(candidate.key) === name);
     const same = layer && Object.keys(fixed).every((field) => layer.fixed[field] === fixed[field]);
-    if (!same) throw new FileError('OTHER', { file: key, layer: name });
+    if (!same)
+      throw new FileError('OTHER', { file: key, layer: name }, `the file ${key} has no layer ${name} of this shape`);
     const place = `${file.id} ${text}`;
     const known = this.#layers.get(place);
     if (known) {

@@ -164,7 +164,7 @@ export default {
   input: {
     title: 'Input',
     choose: 'Choose a file…',
-    drop: 'Drop a file of numbers: .npy (float32), JSON or CSV',
+    drop: 'Drop numbers (.npy, JSON, CSV) or weights (.safetensors, .gguf, .onnx)',
     rows: 'Tokens',
     seed: 'Seed',
     mean: 'Mean',

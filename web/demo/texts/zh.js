@@ -210,7 +210,7 @@ export default {
   input: {
     title: '输入',
     choose: '选择文件',
-    drop: '拖入数值文件：.npy（float32）、JSON 或 CSV',
+    drop: '拖入数值文件（.npy、JSON、CSV）或权重文件（.safetensors、.gguf、.onnx）',
     rows: '词元数',
     seed: '种子',
     mean: '均值',

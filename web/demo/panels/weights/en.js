@@ -23,6 +23,9 @@ export default {
   opening: (name) => `Reading the header of ${name}…`,
   stop: 'Stop',
   close: (name) => `Close ${name}`,
+  show: 'Show',
+  hide: 'Hide',
+  layersOf: (name) => `Layers of ${name}`,
   needed: (letters, file) =>
     `${letters} ${letters.length > 1 ? 'need' : 'needs'} the file ${file}, which a link does not bring along: choose it or drop it here. All others run.`,
   missing: 'The file is needed.',

@@ -7,15 +7,17 @@ import { activationName, Letter, normName } from '../../parts/configs.jsx';
 import { catalog, state, text, update } from '../../session.js';
 import { MAX_CONFIGS } from '../../state.js';
 import { closeWeights } from './open-file.js';
-import { isFull, isUsable, switchLayer, withLayer } from './subject.js';
+import { isFull, switchLayer, withLayer } from './subject.js';
 import { errorText } from './words.js';
 
 const LISTED = 64;
 
-export function FileCard({ file }) {
+export function FileCard({ file, newest }) {
   const t = text.value.weights;
   const { summary, name } = file;
-  const usable = summary.layers.filter((layer) => isUsable(file, layer));
+  const [asked, setAsked] = useState(null);
+  const shown = asked ?? newest; // of several files the older ones are only named
+  const usable = summary.layers.filter((layer) => layer.usable);
   const dtypes = summary.dtypes.map(([dtype, n]) => `${dtype} ${count(n)}`).join(', ');
   return (
     <section class="card weights-file" aria-label={name}>
@@ -34,18 +36,29 @@ export function FileCard({ file }) {
               .join(' · ')}
           </p>
         </div>
-        <button
-          type="button"
-          class="quiet icon"
-          aria-label={t.close(name)}
-          title={t.close(name)}
-          onClick={() => closeWeights(file.key)}
-        >
-          ✕
-        </button>
+        <div class="card-tools">
+          <button
+            type="button"
+            class="quiet small"
+            aria-expanded={shown}
+            aria-label={t.layersOf(name)}
+            onClick={() => setAsked(!shown)}
+          >
+            {shown ? t.hide : t.show}
+          </button>
+          <button
+            type="button"
+            class="quiet icon"
+            aria-label={t.close(name)}
+            title={t.close(name)}
+            onClick={() => closeWeights(file.key)}
+          >
+            ✕
+          </button>
+        </div>
       </div>
-      {summary.layers.length === 0 ? <NoLayers summary={summary} /> : <Layers file={file} />}
-      {summary.metadata.length > 0 && (
+      {shown && (summary.layers.length === 0 ? <NoLayers summary={summary} /> : <Layers file={file} />)}
+      {shown && summary.metadata.length > 0 && (
         <details class="weights-metadata">
           <summary>{t.file.metadata(summary.metadata.length)}</summary>
           <Table head={[t.file.key, t.file.value]} rows={summary.metadata} caption={t.file.metadata('')} />
@@ -99,7 +112,7 @@ function Layers({ file }) {
 
 function rowOf(file, layer) {
   const { key, fixed, dtypes, bytes, problem } = layer;
-  if (problem || !isUsable(file, layer)) {
+  if (!layer.usable) {
     return [
       key,
       <span key="why" class="weights-problem">
@@ -172,7 +185,7 @@ function UsedBy({ file, layer }) {
 // What is known only by a name is said to be so.
 function Guess({ layers }) {
   const t = text.value.weights.file;
-  const usable = layers.filter(({ problem }) => !problem);
+  const usable = layers.filter((layer) => layer.usable);
   if (usable.length === 0) return null;
   const guessed = usable.filter(({ guessed }) => guessed.length > 0);
   if (guessed.length === 0) return <p class="note">{t.fromGraph}</p>;

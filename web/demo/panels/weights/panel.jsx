@@ -23,8 +23,8 @@ export function WeightsPanel() {
     <>
       <Chooser />
       <Needed />
-      {weightFiles.value.map((file) => (
-        <FileCard key={file.key} file={file} />
+      {weightFiles.value.map((file, i) => (
+        <FileCard key={file.key} file={file} newest={i === 0} />
       ))}
       <InputControl />
       {error && (

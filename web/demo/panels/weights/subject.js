@@ -61,9 +61,6 @@ const configOf = (file, layer) => ({
   values: {},
 });
 
-/** Whether a layer can be a configuration: it is whole, its type is read, and a link can name it. */
-export const isUsable = (file, layer) => !layer.problem && referenceTo(file.name, layer) !== '';
-
 export const isFull = ({ configs }) => configs.length >= MAX_CONFIGS;
 
 /** The configuration of these weights as they are, or -1. */
@@ -92,7 +89,7 @@ export function switchLayer(state, file, layer) {
 /** The first layer of a file that was opened, unless a configuration is of this file already. */
 export function withFirstLayer(state, file) {
   if (state.configs.some(({ weights }) => trainedOf(weights)?.source?.file === file.key)) return state;
-  const layer = file.summary.layers.find((candidate) => isUsable(file, candidate));
+  const layer = file.summary.layers.find(({ usable }) => usable);
   return layer ? withLayer(state, file, layer) : state;
 }
 
