@@ -1,5 +1,6 @@
 // The size of the signal at each step through a block.
-import { axisNumber, number, power } from '../../format.js';
+import { number } from '../../format.js';
+import { logAxis } from '../../parts/axes.js';
 import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/configs.jsx';
 import { drawMarker } from '../../parts/marker.jsx';
@@ -19,7 +20,7 @@ export function Sizes() {
   const present = STAGES.filter((stage) => series.some(({ stages }) => stages[stage]));
   const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
   const all = rms.flat().filter((value) => value > 0);
-  const [low, high] = outward(Math.min(1, ...all) / 1.1, Math.max(1, ...all) * 1.1);
+  const sizes = logAxis(() => [Math.min(1, ...all) / 1.1, Math.max(1, ...all) * 1.1]);
   const missing = entries.flatMap((entry, index) =>
     entry?.result && !entry.result.complete && isCurrent(index) ? LETTERS[index] : [],
   );
@@ -43,7 +44,7 @@ export function Sizes() {
         padding: [8, room, 0, 0],
         scales: {
           x: { time: false, range: [-0.35, Math.max(1, present.length - 1)] },
-          y: { distr: 3, range: [low, high] },
+          y: sizes.scale,
         },
         axes: [
           {
@@ -53,13 +54,7 @@ export function Sizes() {
             values: (_, splits) => splits.map((i) => t.stages[present[i]] ?? ''),
             grid: { show: false },
           },
-          {
-            size: 44,
-            splits: () => oneTwoFive(low, high),
-            filter: (_, splits) => splits,
-            values: (_, splits) =>
-              splits.map((value) => (value < 1e-3 || value >= 1e4 ? power(value) : axisNumber(value))),
-          },
+          sizes.axis,
         ],
         series: [
           {},
@@ -116,24 +111,4 @@ function markPoints(u, s, index, colors) {
     if (value) drawMarker(ctx, index, u.valToPos(i, 'x', true), u.valToPos(value, 'y', true), 4 * scale);
   });
   ctx.restore();
-}
-
-// The next of 1, 2, 5 × 10ⁿ on both sides.
-function outward(low, high) {
-  const scale = (value) => 10 ** Math.floor(Math.log10(value));
-  const below = [5, 2, 1].find((step) => step * scale(low) <= low * (1 + 1e-9)) ?? 1;
-  const above = [1, 2, 5, 10].find((step) => step * scale(high) >= high * (1 - 1e-9)) ?? 10;
-  return [below * scale(low), above * scale(high)];
-}
-
-// 0.1 0.2 0.5 1 ...; over many decades only powers, eight at most
-function oneTwoFive(low, high) {
-  const decades = Math.log10(high / low);
-  const every = Math.max(1, Math.ceil(decades / 8));
-  const list = [];
-  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high * 1.001; exponent++) {
-    if (exponent % every !== 0) continue;
-    for (const step of decades > 3 ? [1] : [1, 2, 5]) list.push(Number((step * 10 ** exponent).toPrecision(1)));
-  }
-  return list.filter((value) => value >= low * 0.999 && value <= high * 1.001);
 }
