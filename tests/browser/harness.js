@@ -42,7 +42,7 @@ const types = {
 
 /**
  * A plain static server on 127.0.0.1.
- * @param {Record<string, string>} folders address prefix → folder
+ * @param {Record<string, string>} folders address prefix → folder; may be changed while it serves
  * @param {Record<string, string>} [texts] address → HTML or JavaScript
  * @param {Record<string, string>} [headers] sent with every answer
  */
@@ -75,13 +75,18 @@ export async function serve(folders, texts = {}, headers = {}) {
   };
 }
 
-/** A page of its own whose faults are noted; `finish` closes it and fails if there were any. */
+/**
+ * A page of its own whose faults are noted; `finish` closes it and fails if there were any. Without a service worker, which
+ * would fetch the whole page for later in every test.
+ */
 export async function openPage(browser, origin, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US', ...options });
+  const common = { viewport: { width: 1440, height: 900 }, locale: 'en-US', serviceWorkers: 'block' };
+  const context = await browser.newContext({ ...common, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   const faults = [];
   page.on('console', (message) => {
+    if (/^Service Worker registration blocked by Playwright/.test(message.text())) return;
     if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error}`));
@@ -105,11 +110,17 @@ export const siteFolder = process.env.ADDNORM_SITE ?? join(root, 'dist/site');
 /** Where screenshots go. */
 export const shots = join(root, 'dist/screenshots');
 
-/** Chromium and the built page under a path of its own. `open(hash, options)` is openPage() with the page in it. */
-export async function openLab() {
+/** The page in one file, which is built beside the site's folder. */
+export const oneFile = join(siteFolder, '../block-lab.html');
+
+/**
+ * Chromium and the built page under a path of its own. `open(hash, options)` is openPage() with the page in it.
+ * @param {Record<string, string>} [headers] sent with every answer
+ */
+export async function openLab(headers = {}) {
   assert.ok(existsSync(join(siteFolder, 'index.html')), `${siteFolder} is not there: npm run build makes it`);
   mkdirSync(shots, { recursive: true });
-  const server = await serve({ '/some/path/': siteFolder });
+  const server = await serve({ '/some/path/': siteFolder }, {}, headers);
   const site = `${server.origin}/some/path/`;
   const browser = await launch();
   return {

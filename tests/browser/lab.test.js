@@ -588,17 +588,6 @@ for (const [width, height, options] of [
   });
 }
 
-test('the built page allows no other host and no inline script', { skip }, async () => {
-  const html = readFileSync(join(siteFolder, 'index.html'), 'utf8').replaceAll('&#39;', "'");
-  assert.match(
-    html,
-    /http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'/,
-  );
-  assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)/);
-  assert.doesNotMatch(html, /(src|href)="(\/|https?:)/, 'every address is relative');
-  assert.match(readFileSync(join(siteFolder, 'NOTICE.txt'), 'utf8'), /PaddleOCR[\s\S]*Apache/);
-});
-
 if (process.env.ADDNORM_SCREENSHOT) {
   test('the README’s screenshot', { skip }, async () => {
     const hash = 'c=Post-Norm,preset:post_norm&c=Pre-Norm,preset:pre_norm&c=DeepNorm,preset:deepnorm&selected=1';

@@ -124,6 +124,7 @@ function Sheet({ onClose, onEdit }) {
       onKeyDown={(event) => event.key === 'Escape' && onClose()}
     >
       <div class="sheet-head">
+        <h2 class="visually-hidden">{t.configs.edit('ABCDEF'[state.value.selected])}</h2>
         <span class="grip" aria-hidden="true" />
         <button type="button" class="quiet" onClick={onClose}>
           {t.configs.close}

@@ -26,9 +26,8 @@ export const offline = (publicDir) => ({
       const files = [...built, ...copied].sort(([a], [b]) => (a < b ? -1 : 1));
       for (const [name, content] of files) hash.update(name).update(content);
       const list = files.map(([name]) => (name === 'index.html' ? './' : name.replaceAll('\\', '/')));
-      const source = readFileSync(template, 'utf8')
-        .replace("'VERSION'", JSON.stringify(hash.digest('hex').slice(0, 16)))
-        .replace('[/* FILES */]', JSON.stringify(list));
+      const values = { version: hash.digest('hex').slice(0, 16), files: list };
+      const source = readFileSync(template, 'utf8').replace(/'\{(\w+)\}'/g, (_, name) => JSON.stringify(values[name]));
       this.emitFile({ type: 'asset', fileName: 'sw.js', source });
     },
   },

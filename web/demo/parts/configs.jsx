@@ -32,6 +32,7 @@ export function ConfigList({ onAdd }) {
   const before = drag && (drag.to > drag.from ? drag.to + 1 : drag.to);
   return (
     <section aria-label={t.configs.title}>
+      <h2 class="visually-hidden">{t.configs.title}</h2>
       <ul class={`config-list ${before === configs.length ? 'drop-last' : ''}`}>
         {configs.map((config, index) => (
           <ConfigCard

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { resolved } from '../fields.js';
 import { formulaLines, formulaOf } from '../formula.js';
-import { catalog, text } from '../session.js';
+import { catalog } from '../session.js';
 
 let temml; // loaded when a formula is first drawn: it is the largest library here
 
@@ -10,14 +10,13 @@ const linesOf = (values) => formulaLines(resolved(values, catalog.value), catalo
 
 /** @param props.reference values that it is compared with: what is other is marked */
 export function Formula({ values, reference }) {
-  const t = text.value;
   const lines = formulaOf(linesOf(values), reference && linesOf(reference));
   return (
-    <section class="formula" aria-label={t.wiring.formula}>
+    <div class="formula">
       {lines.map((tex) => (
         <TeX key={tex} tex={tex} />
       ))}
-    </section>
+    </div>
   );
 }
 

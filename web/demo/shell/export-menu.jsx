@@ -1,6 +1,6 @@
 // The export menus: of the whole page in the top bar, of one chart on its card. What they do is loaded when first used.
-import { useRef, useState } from 'preact/hooks';
-import { announcement, catalog, text } from '../session.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { announcement, busy, catalog, panelResults, results, state, text } from '../session.js';
 import { Disclosure } from './disclosure.jsx';
 import { notice } from './notices.jsx';
 
@@ -89,7 +89,7 @@ function Everything({ close }) {
   const chooser = useRef(null);
   return (
     <section class="opened-part">
-      <h3>{t.everything}</h3>
+      <h2>{t.everything}</h2>
       <p class="note">{t.everythingNote}</p>
       <div class="button-row">
         <button
@@ -138,11 +138,17 @@ export async function openExport(chosen) {
 function Panel({ close }) {
   const t = text.value.shell;
   const [entries, setEntries] = useState(null);
-  if (!entries)
-    import('./export/collect.js').then(({ collect }) => setEntries(collect(document.getElementById('panel'))));
+  // Anew as results come in.
+  useEffect(() => {
+    let here = true;
+    import('./export/collect.js').then(({ collect }) => here && setEntries(collect(document.getElementById('panel'))));
+    return () => {
+      here = false;
+    };
+  }, [results.value, panelResults.value, busy.value, state.value.panel]);
   return (
     <section class="opened-part">
-      <h3>{t.thisPanel}</h3>
+      <h2>{t.thisPanel}</h2>
       {entries?.length === 0 && <p class="note">{t.nothing}</p>}
       <ul class="export-list">
         {entries?.map((entry, i) => (

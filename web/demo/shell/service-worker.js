@@ -3,10 +3,8 @@
 // The files of a version are fetched together or not at all, and a page is opened from the newest version that is
 // complete. Scripts have their hash in the name, so what an open page loads later is of its own version; for that the
 // version before is kept too. Nothing is looked for in the network but what belongs to no version.
-const VERSION = 'VERSION';
-const FILES = [
-  /* FILES */
-];
+const VERSION = '{version}';
+const FILES = '{files}';
 const NAME = `block-lab ${self.registration.scope} `; // others may be served from the same host
 const cacheName = `${NAME}${VERSION}`;
 
