@@ -49,7 +49,10 @@ export function Chips() {
           >
             {label}
             {owners.map((index) => (
-              <Letter key={index} index={index} />
+              <span key={index}>
+                {' '}
+                <Letter index={index} />
+              </span>
             ))}
           </button>
         );

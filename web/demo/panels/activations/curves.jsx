@@ -51,58 +51,6 @@ function CurveChart({ view, of, title, note, symbol, lanes }) {
   const x = drawn[0]?.result.x ?? [];
   const lists = drawn.map(({ result }) => drawable(result[of]));
 
-  const build = (colors) => {
-    const common = overX(range);
-    const [bottom, top] = heightOf(lists, x, range);
-    const share = lanesShare(lanes.length);
-    const ground = top - (top - bottom) / (1 - share);
-    // An activation of several configurations has the colours of all in turns.
-    const series = drawn.flatMap((curve, c) => {
-      const [first, ...more] = curve.owners;
-      const whole = { ...strokeOf(curve, colors), list: c };
-      if (first === undefined) return [whole];
-      const length = curve.owners.length;
-      return [
-        whole,
-        ...more.map((owner, i) => ({
-          stroke: colors.line[owner],
-          width: 2,
-          dash: [12 * (length - 1 - i), 12 * (i + 1)],
-          list: c,
-        })),
-      ];
-    });
-    return {
-      data: [Array.from(x), ...series.map(({ list }) => lists[list])],
-      options: {
-        ...common,
-        scales: { ...common.scales, y: { range: [ground, top] } },
-        axes: [
-          common.axis,
-          {
-            size: 44,
-            space: 36,
-            filter: (_, splits) => splits.map((split) => (split >= bottom ? split : null)),
-            values: (_, splits) => splits.map((split) => (split === null ? '' : axisNumber(split))),
-          },
-        ],
-        series: [{}, ...series.map(({ list: _, ...look }) => ({ ...look, points: { show: false } }))],
-      },
-      marks: (u) => lanes.length > 0 && drawLanes(u, lanes, { bottom, ground }, colors, t.activations),
-      labels: (u) =>
-        nameCurves(
-          u,
-          drawn.map(({ label, owners }, c) => ({
-            name: label,
-            index: owners[0],
-            series: 1 + series.findIndex(({ list }) => list === c),
-          })),
-          colors.size,
-          { floor: u.valToPos(bottom, 'y') },
-        ),
-    };
-  };
-
   const readout = (i) => {
     const parts = drawn.map(({ label }, c) => `${label} ${number(lists[c][i])}`);
     const shares = lanes.map(({ index, histogram }) => {
@@ -120,7 +68,7 @@ function CurveChart({ view, of, title, note, symbol, lanes }) {
       title={title}
       note={note}
       empty={curves.length === 0 ? t.activations.noFunctions : drawn.length === 0}
-      build={build}
+      build={(colors) => buildCurves({ range, drawn, x, lists, lanes }, colors)}
       deps={[
         value.curves,
         drawn.some(({ name }) => name === pointed.value) && pointed.value,
@@ -139,4 +87,51 @@ function CurveChart({ view, of, title, note, symbol, lanes }) {
       })}
     />
   );
+}
+
+// An activation of several configurations has the colours of all in turns.
+function linesOf(curve, colors) {
+  const [, ...more] = curve.owners;
+  const others = more.map((owner, i) => {
+    const dash = [12 * (more.length - i), 12 * (i + 1)];
+    return { stroke: colors.line[owner], width: 2, dash };
+  });
+  return [strokeOf(curve, colors), ...others];
+}
+
+function buildCurves({ range, drawn, x, lists, lanes }, colors) {
+  const common = overX(range);
+  const [bottom, top] = heightOf(lists, x, range);
+  const share = lanesShare(lanes.length);
+  const ground = top - (top - bottom) / (1 - share);
+  const series = drawn.flatMap((curve, list) => linesOf(curve, colors).map((line) => ({ ...line, list })));
+  return {
+    data: [Array.from(x), ...series.map(({ list }) => lists[list])],
+    options: {
+      ...common,
+      scales: { ...common.scales, y: { range: [ground, top] } },
+      axes: [
+        common.axis,
+        {
+          size: 44,
+          space: 36,
+          filter: (_, splits) => splits.map((split) => (split >= bottom ? split : null)),
+          values: (_, splits) => splits.map((split) => (split === null ? '' : axisNumber(split))),
+        },
+      ],
+      series: [{}, ...series.map(({ list: _, ...look }) => ({ ...look, points: { show: false } }))],
+    },
+    marks: (u) => lanes.length > 0 && drawLanes(u, lanes, { bottom, ground }, colors, text.value.activations),
+    labels: (u) =>
+      nameCurves(
+        u,
+        drawn.map(({ label, owners }, c) => ({
+          name: label,
+          index: owners[0],
+          series: 1 + series.findIndex(({ list }) => list === c),
+        })),
+        colors.size,
+        { floor: u.valToPos(bottom, 'y') },
+      ),
+  };
 }

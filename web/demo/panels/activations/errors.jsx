@@ -1,105 +1,15 @@
-// GELU beside its approximations, and how far from the true value the package and the usual formulas are in float32.
+// How far from the true value the package and the usual formulas are in float32.
 import { axisNumber, count, number, power, powers } from '../../format.js';
-import { Chart, Table } from '../../parts/chart.jsx';
+import { Chart, FAMILY, Table } from '../../parts/chart.jsx';
 import { activationName } from '../../parts/configs.jsx';
 import { nameCurves } from '../../parts/name-curves.js';
 import { set, state, text } from '../../session.js';
-import { APPROXIMATIONS, ERROR_BINS } from './compute.js';
+import { ERROR_BINS } from './compute.js';
 import { overX } from './curves.jsx';
 import { FILE, MEASURED } from './measured.js';
 import { NAIVE } from './naive.js';
 import { NAMES } from './state.js';
-import { DASHES, drawable, strokeOf } from './view.js';
-
-const LEAST = 1e-9; // of the logarithmic scale of differences
-const TABLE_STEP = 12;
-
-/** How an approximation is drawn: as its curve, if that is shown. */
-const lookOf = (name, curves) =>
-  curves.find((curve) => curve.name === name) ?? { owners: [], dash: DASHES[APPROXIMATIONS.indexOf(name)] };
-
-export function DifferenceChart({ view }) {
-  const t = text.value;
-  const a = t.activations;
-  const { logDifference } = state.value;
-  const { value, curves } = view;
-  const found = value.differences;
-  const range = found?.range; // not that of the state before its figures are there
-  const lines = found?.lines ?? [];
-  const shape = (list) => (logDifference ? Array.from(list, (d) => Math.max(LEAST, Math.abs(d))) : drawable(list));
-
-  const build = (colors) => {
-    const common = overX(range);
-    const data = lines.map(({ shown }) => shape(shown));
-    const all = data.flat();
-    const [low, high] = [Math.min(0, ...all), Math.max(1e-7, ...all)];
-    const pad = 0.12 * (high - low);
-    const top = 10 ** Math.ceil(Math.log10(Math.max(1e-6, ...all)));
-    return {
-      data: [Array.from(found.x), ...data],
-      options: {
-        ...common,
-        scales: {
-          ...common.scales,
-          y: logDifference ? { distr: 3, range: [LEAST, top] } : { range: [low - pad, high + pad] },
-        },
-        axes: [
-          common.axis,
-          {
-            size: 56,
-            space: 36,
-            splits: logDifference ? () => powers(LEAST, top) : undefined,
-            filter: (_, splits) => splits,
-            values: (_, splits) => splits.map((split) => (logDifference ? power(split) : axisNumber(split))),
-          },
-        ],
-        series: [
-          {},
-          ...lines.map(({ name }) => ({ ...strokeOf(lookOf(name, curves), colors), points: { show: false } })),
-        ],
-      },
-      labels: (u) =>
-        nameCurves(
-          u,
-          lines.map(({ name }, i) => ({
-            name: activationName(name),
-            index: lookOf(name, curves).owners[0],
-            series: i + 1,
-          })),
-          colors.size,
-        ),
-    };
-  };
-  const readout = (i) =>
-    `x ${axisNumber(found.x[i])}   ${lines.map(({ name, shown }) => `${activationName(name)} ${number(shown[i])}`).join('   ')}`;
-  return (
-    <Chart
-      title={a.difference}
-      note={found ? a.differenceNote(count(found.points)) : ' '}
-      empty={!found}
-      build={build}
-      deps={[found, logDifference, curves.map(({ label }) => label).join('\n'), t]}
-      readout={readout}
-      controls={
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={logDifference}
-            aria-label={a.logLong}
-            onChange={(event) => set({ logDifference: event.target.checked })}
-          />
-          {a.log}
-        </label>
-      }
-      table={() => ({
-        head: [a.x, ...lines.map(({ name }) => activationName(name))],
-        rows: Array.from(found?.x ?? [], (x, i) => [x, i])
-          .filter(([, i]) => i % TABLE_STEP === 0)
-          .map(([x, i]) => [axisNumber(x), ...lines.map(({ shown }) => number(shown[i]))]),
-      })}
-    />
-  );
-}
+import { DASHES } from './view.js';
 
 const FLOOR = 0.1; // ULP: less is drawn there
 
@@ -115,54 +25,14 @@ export function ErrorChart({ view }) {
   const names = linesOf(found?.name ?? errorOf);
   const [low, high] = found?.range ?? view.range;
   const centers = Array.from({ length: ERROR_BINS }, (_, i) => low + ((high - low) * (i + 0.5)) / ERROR_BINS);
-  const finite = lines.flatMap(({ max }) => Array.from(max).filter(Number.isFinite));
-  const top = 10 ** (Math.ceil(Math.log10(Math.max(8, ...finite))) + 1);
-
-  const build = (colors) => {
-    const common = overX([low, high]);
-    const looks = [
-      { stroke: colors.ink, width: 2 },
-      ...DASHES.map((dash) => ({ stroke: colors.muted, width: 1.5, dash })),
-    ];
-    return {
-      data: [
-        centers,
-        ...lines.map(({ max }) => Array.from(max, (ulp) => (ulp === Infinity ? null : Math.max(FLOOR, ulp)))),
-      ],
-      options: {
-        ...common,
-        scales: { ...common.scales, y: { distr: 3, range: [FLOOR, top] } },
-        axes: [
-          common.axis,
-          {
-            size: 44,
-            splits: () => powers(FLOOR, top),
-            filter: (_, splits) => splits,
-            values: (_, splits) => splits.map(power),
-          },
-        ],
-        series: [{}, ...lines.map((_, i) => ({ ...looks[i], points: { show: false } }))],
-      },
-      marks: (u) => {
-        drawBound(u, MEASURED[found.name][0], colors, a);
-        drawBroken(u, lines, centers, colors, a);
-      },
-      labels: (u) =>
-        nameCurves(
-          u,
-          names.map((name, i) => ({ name, series: i + 1 })),
-          colors.size,
-        ),
-    };
-  };
   const readout = (i) =>
     `x ${axisNumber(centers[i])}   ${lines.map(({ max }, l) => `${names[l]}: ${number(max[i])}\u202fULP`).join('   ')}`;
   return (
     <Chart
-      title={a.errors(activationName(errorOf))}
+      title={a.errors(activationName(found?.name ?? errorOf))}
       note={found ? a.errorNote(count(found.points)) : ' '}
       empty={!found}
-      build={build}
+      build={(colors) => buildErrors(found, centers, names, colors)}
       deps={[found, t]}
       readout={readout}
       controls={
@@ -190,6 +60,47 @@ export function ErrorChart({ view }) {
   );
 }
 
+function buildErrors({ name, range, lines }, centers, names, colors) {
+  const a = text.value.activations;
+  const finite = lines.flatMap(({ max }) => Array.from(max).filter(Number.isFinite));
+  const top = 10 ** (Math.ceil(Math.log10(Math.max(8, ...finite))) + 1);
+  const common = overX(range);
+  const looks = [
+    { stroke: colors.ink, width: 2 },
+    ...DASHES.map((dash) => ({ stroke: colors.muted, width: 1.5, dash })),
+  ];
+  return {
+    data: [
+      centers,
+      ...lines.map(({ max }) => Array.from(max, (ulp) => (ulp === Infinity ? null : Math.max(FLOOR, ulp)))),
+    ],
+    options: {
+      ...common,
+      scales: { ...common.scales, y: { distr: 3, range: [FLOOR, top] } },
+      axes: [
+        common.axis,
+        {
+          size: 44,
+          splits: () => powers(FLOOR, top),
+          filter: (_, splits) => splits,
+          values: (_, splits) => splits.map(power),
+        },
+      ],
+      series: [{}, ...lines.map((_, i) => ({ ...looks[i], points: { show: false } }))],
+    },
+    marks: (u) => {
+      drawBound(u, MEASURED[name][0], colors, a);
+      drawBroken(u, lines, centers, colors, a);
+    },
+    labels: (u) =>
+      nameCurves(
+        u,
+        names.map((line, i) => ({ name: line, series: i + 1 })),
+        colors.size,
+      ),
+  };
+}
+
 function drawBound(u, bound, colors, a) {
   if (bound === 0) return;
   const { ctx, bbox } = u;
@@ -204,7 +115,7 @@ function drawBound(u, bound, colors, a) {
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
-  ctx.font = `${colors.size * scale}px sans-serif`;
+  ctx.font = `${colors.size * scale}px ${FAMILY}`;
   ctx.textAlign = 'right';
   ctx.textBaseline = 'bottom';
   ctx.fillText(a.bound(bound), bbox.left + bbox.width - 4 * scale, y - 2 * scale);
@@ -226,7 +137,7 @@ function drawBroken(u, lines, centers, colors, a) {
       ctx.fillStyle = colors.error;
       ctx.fillRect(left - width / 2, bbox.top + (2 + 5 * l) * scale, width, 3 * scale);
       if (named) continue;
-      ctx.font = `600 ${colors.size * scale}px sans-serif`;
+      ctx.font = `600 ${colors.size * scale}px ${FAMILY}`;
       ctx.textBaseline = 'top';
       ctx.fillText(a.broken, left, bbox.top + (6 + 5 * lines.length) * scale);
       named = true;
@@ -257,25 +168,6 @@ export function ErrorTable({ view }) {
         {bound === 0 ? a.everywhereExact : a.everywhere(number(plain), number(fused))}
         <code>{FILE}</code>
       </p>
-    </section>
-  );
-}
-
-export function DifferenceTable({ view }) {
-  const a = text.value.activations;
-  const found = view.value.differences;
-  if (!found) return null;
-  const rows = found.lines.map(({ name, largest, at, exact }) => [
-    activationName(name),
-    number(largest),
-    number(at),
-    exact === 0 ? '–' : number(Math.abs(largest / exact)),
-  ]);
-  return (
-    <section class="card">
-      <h2>{a.differenceTable}</h2>
-      <Table head={a.differenceHead} rows={rows} caption={a.differenceTable} />
-      <p class="note table-note">{a.differenceNote(count(found.points))}</p>
     </section>
   );
 }
