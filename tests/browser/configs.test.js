@@ -37,7 +37,7 @@ test('configurations move, by keyboard and by dragging, and keep their colours',
   const { page, finish } = await lab.open(
     'panel=wiring&rows=4&c=One,d_model:8&c=Two,d_model:8&c=Three,d_model:8&selected=0',
   );
-  await settled(page);
+  await page.waitForSelector('.wiring-card');
   const before = await colors(page);
   assert.equal(new Set(before).size, 3);
   await openMenu(page, 0);
@@ -86,7 +86,7 @@ test('equal parameters sizes every FFN by A’s, shows it, and gives it back', {
   const { page, finish } = await lab.open(
     'panel=wiring&rows=4&c=A,d_model:96&c=B,d_model:96,gated:on&c=C,d_model:96,d_ff:100',
   );
-  await settled(page);
+  await page.waitForSelector('.wiring-card');
   const summaries = () => page.$$eval('.config-card small', (all) => all.map((node) => node.textContent));
   await page.click('text=Equal parameters');
   await hashHas(page, 'equal=on');
@@ -105,7 +105,7 @@ test('equal parameters sizes every FFN by A’s, shows it, and gives it back', {
 
 test('presets are found by what they are made of, and come with their attention', { skip }, async () => {
   const { page, finish } = await lab.open('panel=wiring&rows=4');
-  await settled(page);
+  await page.waitForSelector('.wiring-card');
   await page.click('text=Add a configuration');
   assert.ok((await page.$$('.preset-item')).length >= 50);
   await page.fill('dialog input[type=search]', 'swiglu 576');
@@ -129,7 +129,7 @@ test('presets are found by what they are made of, and come with their attention'
 
 test('every field is there; what has no effect says why and can be set', { skip }, async () => {
   const { page, finish } = await lab.open('panel=wiring&rows=4&c=A,d_model:8&c=B,d_model:8&selected=1');
-  await settled(page);
+  await page.waitForSelector('.wiring-card');
   const listed = await page.$$eval('.inspector [id^="field-"]', (all) =>
     all.map(({ id }) => id).filter((id) => !/-(help|error)$/.test(id)),
   );
@@ -199,7 +199,7 @@ test('what differs is shaded and listed; the code is copied', { skip }, async ()
   const { page, finish } = await lab.open(`panel=wiring&${HASH}&selected=1`, {
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  await settled(page);
+  await page.waitForSelector('.wiring-card');
   const card = page.locator('.wiring-card >> nth=1');
   const shaded = () => card.locator('.node.changed .label').allTextContents();
   assert.ok((await shaded()).includes('attention, 3 heads'));
@@ -224,7 +224,7 @@ for (const [name, width, height, options] of [
 ]) {
   test(`the Wiring panel, ${name}: nothing scrolls sideways`, { skip }, async () => {
     const configs =
-      'c=BERT,preset:bert_base_layer&c=Peri,preset:peri,gated:on,residual:off&c=DeepNorm,preset:deepnorm,mixing:mean,causal:on';
+      'c=ELECTRA,preset:electra_small_layer&c=Peri,preset:peri,gated:on,residual:off&c=DeepNorm,preset:deepnorm,mixing:mean,causal:on';
     const { page, finish } = await lab.open(`panel=wiring&rows=8&wshow=gradient&${configs}`, {
       viewport: { width, height },
       ...options,
