@@ -29,16 +29,16 @@ void ffn_fwd(float *y, const float *x, float *workspace, const ffn *f, size_t ro
     for (size_t h = 0, columns; h < d_ff; h += columns) {
       columns = d_ff - h < most ? d_ff - h : most;
       float *const hidden = workspace, *const gate = hidden + r * columns;
-      matmul(hidden, columns, xm, d_model, f->up + h * d_model, d_model * MATMUL_PANEL,
-             f->up_bias ? f->up_bias + h : NULL, 0, r, d_model, columns);
+      matmul(hidden, columns, xm, d_model, f->up, d_model, d_ff, h, f->up_bias ? f->up_bias + h : NULL, 0, r, d_model,
+             columns);
       if (f->gate) {
-        matmul(gate, columns, xm, d_model, f->gate + h * d_model, d_model * MATMUL_PANEL,
-               f->gate_bias ? f->gate_bias + h : NULL, 0, r, d_model, columns);
+        matmul(gate, columns, xm, d_model, f->gate, d_model, d_ff, h, f->gate_bias ? f->gate_bias + h : NULL, 0, r,
+               d_model, columns);
         activation_apply_gated(hidden, gate, hidden, r * columns, f->activation, f->p0, f->p1);
       } else if (f->activation != AN_ACT_identity) {
         activation_apply(hidden, hidden, r * columns, f->activation, f->p0, f->p1);
       }
-      matmul(y + m * d_model, d_model, hidden, columns, f->down + h * MATMUL_PANEL, d_ff * MATMUL_PANEL,
+      matmul(y + m * d_model, d_model, hidden, columns, f->down + h * matmul_columns(d_model), d_ff - h, d_model, 0,
              h + columns == d_ff ? f->down_bias : NULL, h > 0, r, columns, d_model);
     }
   }

@@ -1,7 +1,6 @@
 /* y = activation(x W + b) on packed weights.
  *
- * Packed: columns in panels of 8, each panel (in, 8) in the order in which the kernel reads it, the last one filled up
- * with zeros. The kernel holds a tile of y in registers, 6 rows x 8 columns: of the 15 vector registers that a wasm
+ * The kernel holds a tile of y in registers, 6 rows x 8 columns: of the 15 vector registers that a wasm
  * engine has on x86-64, 12 accumulate, 2 hold a row of the panel, 1 an element of x. Where multiply-add is two
  * instructions the product needs one as well, hence 5 rows. With one or two rows the tile is wider instead, so that
  * there are enough sums under way to hide the latency of the addition.
@@ -25,7 +24,7 @@ _Static_assert((int)TILE_PANEL == (int)MATMUL_PANEL && MATMUL_ROWS % TILE_ROWS =
 
 enum { GRADIENT_COLUMNS = 512 }; /* panels of 512 KB; the other factor is packed once more for each such block */
 
-/* What some sums over k add to a block of y. x is packed: its tiles one after the other, those of each sum together. */
+/* What one sum over k adds to a block of y. x is packed: its tiles one after the other. */
 typedef struct block {
   float *y;
   size_t ldy;
@@ -36,41 +35,47 @@ typedef struct block {
   size_t rows, in, out;
 } block;
 
-/* One sum of a tile, that from k on at row m and column n. */
-static void block_tile(const block *p, size_t m, size_t n, size_t k, size_t r, size_t columns) {
-  const size_t in = at_most(p->in - k, MATMUL_SUM);
+/* The tile at row m and column n; the panels of a wide one are `apart` columns apart. */
+static void block_tile(const block *p, size_t m, size_t n, size_t r, size_t columns, size_t apart) {
   float *const y = p->y + m * p->ldy + n;
-  const float *const x = p->x + k * p->rows + m * in;
-  const float *const w = p->w + n / MATMUL_PANEL * p->panel + n % MATMUL_PANEL + k * MATMUL_PANEL;
-  const float *const bias = p->bias && k + in == p->in ? p->bias + n : NULL;
-  const int accumulate = p->accumulate || k > 0;
-  if (p->out - n >= columns) {
-    tile_of(r, columns, y, p->ldy, x, w, p->panel, bias, accumulate, in);
+  const float *const x = p->x + m * p->in;
+  const float *const w = p->w + n / MATMUL_PANEL * p->panel + n % MATMUL_PANEL;
+  const float *const bias = p->bias ? p->bias + n : NULL;
+  if (p->out - n >= TILE_COLUMNS) {
+    tile_of(r, columns, y, p->ldy, x, w, p->panel, apart, bias, p->accumulate, p->in);
     return;
   }
   /* The last columns, fewer than a tile has: on a padded copy. */
   float padded[TILE_ROWS * TILE_COLUMNS] = {0}, padded_bias[TILE_COLUMNS] = {0};
   const size_t bytes = (p->out - n) * sizeof(float);
   if (bias) memcpy(padded_bias, bias, bytes);
-  for (size_t i = 0; i < r && accumulate; i++) memcpy(padded + i * TILE_COLUMNS, y + i * p->ldy, bytes);
-  tile_of(r, columns, padded, TILE_COLUMNS, x, w, p->panel, bias ? padded_bias : NULL, accumulate, in);
+  for (size_t i = 0; i < r && p->accumulate; i++) memcpy(padded + i * TILE_COLUMNS, y + i * p->ldy, bytes);
+  tile_of(r, columns, padded, TILE_COLUMNS, x, w, p->panel, 0, bias ? padded_bias : NULL, p->accumulate, p->in);
   for (size_t i = 0; i < r; i++) memcpy(y + i * p->ldy, padded + i * TILE_COLUMNS, bytes);
 }
 
-/* Weights are read once, in the order in which they lie, and what a sum needs of a panel stays in the first-level cache
- * while the rows pass by. */
+/* Lines of the next panel that each tile has read, where there are many rows, so that the first tile there finds them
+ * in cache: most of a panel, and so few that the processor does not wait (docs/adr/0011). */
+enum { LINE = 16, TOUCHED = 6 * LINE, MANY_ROWS = 96 };
+
+/* Weights are read once, in the order in which they lie, and a panel stays in the first-level cache while the rows pass
+ * by. One or two rows read several streams side by side, each through its share of the panels. */
 static void by_panels(const block *p) {
-  const size_t wide = p->rows == 1 ? 8 * AN_LANES : p->rows == 2 ? 4 * AN_LANES : TILE_COLUMNS;
-  for (size_t n = 0, columns; n < p->out; n += columns) {
-    columns = p->out - n < wide ? TILE_COLUMNS : wide;
-    size_t k = 0;
-    do {
-      for (size_t m = 0, r; m < p->rows; m += r) {
-        r = matmul_part(p->rows - m, TILE_ROWS);
-        block_tile(p, m, n, k, r, columns);
-      }
-      k += MATMUL_SUM;
-    } while (k < p->in);
+  size_t n = 0;
+  const size_t wide = 8 / p->rows * AN_LANES;
+  if (wide > TILE_COLUMNS) {
+    const size_t apart = p->out / wide * MATMUL_PANEL;
+    for (; n < apart; n += MATMUL_PANEL) block_tile(p, 0, n, p->rows, wide, apart);
+    n *= wide / MATMUL_PANEL;
+  }
+  for (; n < p->out; n += TILE_COLUMNS) {
+    const float *next = p->w + at_most(n / MATMUL_PANEL + 1, (p->out - 1) / MATMUL_PANEL) * p->panel;
+    const float *const end = next + (p->rows < MANY_ROWS ? 0 : p->in * MATMUL_PANEL);
+    for (size_t m = 0, r; m < p->rows; m += r) {
+      r = matmul_part(p->rows - m, TILE_ROWS);
+      for (size_t i = 0; i < TOUCHED && next < end; i += LINE, next += LINE) (void)*(const volatile float *)next;
+      block_tile(p, m, n, r, TILE_COLUMNS, 0);
+    }
   }
 }
 
@@ -78,7 +83,7 @@ static void by_panels(const block *p) {
 static void by_rows(const block *p) {
   for (size_t m = 0, r; m < p->rows; m += r) {
     r = matmul_part(p->rows - m, TILE_ROWS);
-    for (size_t n = 0; n < p->out; n += TILE_COLUMNS) block_tile(p, m, n, 0, r, TILE_COLUMNS);
+    for (size_t n = 0; n < p->out; n += TILE_COLUMNS) block_tile(p, m, n, r, TILE_COLUMNS, 0);
   }
 }
 
@@ -122,20 +127,20 @@ static void pack_tiles(float *packed, const float *x, size_t ldx, int transposed
   }
 }
 
-void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
-            int accumulate, size_t rows, size_t in, size_t out) {
-  float packed[PACKED];
-  /* As many sums as there is room for: of few rows all, and then the weights are one stream. */
-  const size_t most = MATMUL_ROWS / rows * MATMUL_SUM;
-  block p = {y, ldy, packed, w, panel, NULL, accumulate, rows, 0, out};
+void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t w_in, size_t w_out, size_t n0,
+            const float *bias, int accumulate, size_t rows, size_t in, size_t out) {
+  float tiles[PACKED];
+  block p = {y, ldy, tiles, NULL, 0, NULL, accumulate, rows, 0, out};
+  w_out = matmul_columns(w_out);
   size_t k = 0;
   do {
-    p.in = at_most(in - k, most);
-    for (size_t i = 0; i < p.in; i += MATMUL_SUM)
-      pack_tiles(packed + i * rows, x + k + i, ldx, 0, rows, at_most(p.in - i, MATMUL_SUM));
+    const size_t height = at_most(w_in - k, MATMUL_SUM);
+    p.in = at_most(in - k, MATMUL_SUM), p.panel = height * MATMUL_PANEL;
+    p.w = w + k * w_out + n0 * height;
+    pack_tiles(tiles, x + k, ldx, 0, rows, p.in);
     if (k + p.in == in) p.bias = bias;
     by_panels(&p);
-    p.accumulate = 1, p.w += p.in * MATMUL_PANEL, k += p.in;
+    p.accumulate = 1, k += p.in;
   } while (k < in);
 }
 
@@ -143,7 +148,7 @@ void matmul_rows(float *y, const float *x, const float *w, const float *bias, in
                  size_t out) {
   for (size_t m = 0, r; m < rows; m += r) {
     r = matmul_part(rows - m, MATMUL_ROWS);
-    matmul(y + m * out, out, x + m * in, in, w, in * MATMUL_PANEL, bias, accumulate, r, in, out);
+    matmul(y + m * out, out, x + m * in, in, w, in, out, 0, bias, accumulate, r, in, out);
   }
 }
 
@@ -190,23 +195,27 @@ size_t matmul_packed_size(size_t in, size_t out) {
 enum { PACK_ROWS = 64 };
 
 void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out) {
-  const size_t step = column_stride > 1 ? in : PACK_ROWS;
-  for (size_t k0 = 0, rows; k0 < in; k0 += rows) {
-    rows = at_most(in - k0, step);
-    float *to = packed + k0 * MATMUL_PANEL;
-    for (size_t n = 0; n < out; n += MATMUL_PANEL, to += in * MATMUL_PANEL) {
-      const size_t columns = at_most(out - n, MATMUL_PANEL);
-      if (columns < MATMUL_PANEL) memset(to, 0, rows * MATMUL_PANEL * sizeof(float));
-      if (column_stride > 1) { /* then a column is contiguous */
-        transpose(to, MATMUL_PANEL, w + n * column_stride, column_stride, columns, in);
-        continue;
+  /* w is read in the order in which it lies: where columns are contiguous, one panel after the other. */
+  const int columns_lie = column_stride > 1;
+  const size_t height = columns_lie ? MATMUL_SUM : PACK_ROWS, width = columns_lie ? MATMUL_PANEL : out;
+  for (size_t n0 = 0; n0 < out; n0 += width)
+    for (size_t k0 = 0, rows; k0 < in; k0 += rows) {
+      rows = at_most(in - k0, height);
+      const size_t first = k0 / MATMUL_SUM * MATMUL_SUM, block = at_most(in - first, MATMUL_SUM);
+      float *to = packed + first * matmul_columns(out) + n0 * block + (k0 - first) * MATMUL_PANEL;
+      for (size_t n = n0; n < n0 + width && n < out; n += MATMUL_PANEL, to += block * MATMUL_PANEL) {
+        const size_t columns = at_most(out - n, MATMUL_PANEL);
+        const float *from = w + k0 * row_stride + n * column_stride;
+        if (columns < MATMUL_PANEL) memset(to, 0, rows * MATMUL_PANEL * sizeof(float));
+        if (columns_lie) {
+          transpose(to, MATMUL_PANEL, from, column_stride, columns, rows);
+          continue;
+        }
+        for (size_t k = 0; k < rows; k++, from += row_stride)
+          for (size_t j = 0; j < columns; j += AN_LANES)
+            vf_store_some(to + k * MATMUL_PANEL + j, columns - j, vf_load_some(from + j, columns - j, 0.0f));
       }
-      const float *from = w + k0 * row_stride + n;
-      for (size_t k = 0; k < rows; k++, from += row_stride)
-        for (size_t j = 0; j < columns; j += AN_LANES)
-          vf_store_some(to + k * MATMUL_PANEL + j, columns - j, vf_load_some(from + j, columns - j, 0.0f));
     }
-  }
 }
 
 /* ---- Gradients ---- */

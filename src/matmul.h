@@ -25,21 +25,27 @@ size_t size_plus(size_t a, size_t b);
 /* 1 if the bytes of a * b floats overflow size_t. */
 int matmul_overflows(size_t a, size_t b);
 
+/* A packed weight W (in, out): blocks of MATMUL_SUM neighbours in k, each of panels of MATMUL_PANEL columns, each panel
+ * row by row, the last one filled up with zeros. That is the order in which a product reads it. */
+enum { MATMUL_PANEL = 8, MATMUL_SUM = 256 };
+
+/* n columns filled up to whole panels: k rows of W before a block are k * matmul_columns(out) floats. */
+static inline size_t matmul_columns(size_t n) { return (n + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL; }
+
 /* Of at most MATMUL_ROWS rows: y (rows, out; row stride ldy) = x (rows, in; row stride ldx) W + bias, or += with
  * `accumulate`: then y holds the sum of the k before these, and the sum goes on from there. Any split of k into calls
- * at multiples of MATMUL_SUM, and of rows into calls, gives the same bits. w: panels, `panel` elements apart, of which
- * rows 0 .. in-1 are read: those from k0 on of a packed weight of panel / 8 rows are at w + 8 k0. bias: out elements or
- * NULL; only for the last part of k. y must not overlap the rest. */
-enum { MATMUL_PANEL = 8, MATMUL_SUM = 256 };
-void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t panel, const float *bias,
-            int accumulate, size_t rows, size_t in, size_t out);
+ * at multiples of MATMUL_SUM, and of rows into calls, gives the same bits. W: rows 0 .. in-1 and columns n0 .. n0+out-1
+ * of w, packed (w_in, w_out), n0 a multiple of MATMUL_PANEL; from a block on what is packed is itself a packed weight.
+ * bias: out elements or NULL; only for the last part of k. y must not overlap the rest. */
+void matmul(float *y, size_t ldy, const float *x, size_t ldx, const float *w, size_t w_in, size_t w_out, size_t n0,
+            const float *bias, int accumulate, size_t rows, size_t in, size_t out);
 
 /* The same on matrices without strides, in blocks of MATMUL_ROWS. */
 void matmul_rows(float *y, const float *x, const float *w, const float *bias, int accumulate, size_t rows, size_t in,
                  size_t out);
 
-/* Panels from a matrix w (in, out) that lies at strides of its own, one of which is 1, as matmul reads them:
- * (out + 7) / 8 * 8 * in floats; SIZE_TOO_LARGE if that overflows. */
+/* Packs a matrix w (in, out) that lies at strides of its own, one of which is 1: matmul_columns(out) * in floats;
+ * SIZE_TOO_LARGE if that overflows. */
 void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column_stride, size_t in, size_t out);
 size_t matmul_packed_size(size_t in, size_t out);
 

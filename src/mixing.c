@@ -142,7 +142,7 @@ static size_t seen(const head *h, size_t t, size_t r) { return h->causal ? t + r
 /* p (r, seen): the probabilities of the queries from t on. keys: packed, (d_head, length). */
 static void probabilities(float *p, const float *q, const float *keys, const head *h, size_t t, size_t r) {
   const size_t n = seen(h, t, r);
-  matmul(p, n, q + t * h->d, h->d, keys, h->d_head * MATMUL_PANEL, NULL, 0, r, h->d_head, n);
+  matmul(p, n, q + t * h->d, h->d, keys, h->d_head, h->length, 0, NULL, 0, r, h->d_head, n);
   scale_apply(p, p, h->scale, r * n);
   for (size_t i = 0; i < r; i++) {
     for (size_t s = 0; s < n && h->mask; s++)
@@ -177,9 +177,9 @@ static void head_fwd(float *o, const float *q, const float *k, const float *v, f
     r = matmul_part(length - t, QUERIES);
     const size_t n = seen(h, t, r);
     probabilities(p, q, keys, h, t, r);
-    if (whole) matmul(o + t * d, d, p, n, values, length * MATMUL_PANEL, NULL, 0, r, n, d_head);
+    if (whole) matmul(o + t * d, d, p, n, values, length, d_head, 0, NULL, 0, r, n, d_head);
     for (size_t i = 0; i < r && !whole; i++)
-      matmul(o + (t + i) * d, d, p + i * n, n, values, length * MATMUL_PANEL, NULL, 0, 1, t + i + 1, d_head);
+      matmul(o + (t + i) * d, d, p + i * n, n, values, length, d_head, 0, NULL, 0, 1, t + i + 1, d_head);
   }
 }
 
@@ -204,10 +204,10 @@ static void head_bwd(float *dq, float *dk, float *dv, const float *dout, const f
     const size_t n = seen(h, t, r);
     probabilities(p, q, keys, h, t, r);
     matmul_transposed(dv, d, p, n, dout + t * d, d, n, d_head, r, rest);
-    matmul(dp, n, dout + t * d, d, values, d_head * MATMUL_PANEL, NULL, 0, r, d_head, n);
+    matmul(dp, n, dout + t * d, d, values, d_head, length, 0, NULL, 0, r, d_head, n);
     an_softmax_bwd(dp, p, dp, r, n, 1, AN_SOFTMAX_MASKED_ZERO);
     scale_apply(dp, dp, h->scale, r * n);
-    matmul(dq + t * d, d, dp, n, keys_bwd, length * MATMUL_PANEL, NULL, 0, r, n, d_head);
+    matmul(dq + t * d, d, dp, n, keys_bwd, length, d_head, 0, NULL, 0, r, n, d_head);
     matmul_transposed(dk, d, dp, n, q + t * d, d, n, d_head, r, rest);
   }
 }

@@ -6,24 +6,25 @@
 enum { PANEL_VECTORS = TILE_PANEL / AN_LANES };
 
 /* A tile of r rows and v vectors of columns, both constant at every call: the loops over them unroll. */
-AN_INLINE void tile(float *y, size_t ldy, const float *x, const float *w, size_t panel, const float *bias,
+AN_INLINE void tile(float *y, size_t ldy, const float *x, const float *w, size_t panel, size_t apart, const float *bias,
                     int accumulate, size_t in, const size_t r, const size_t v) {
   enum { MAX_VECTORS = 8 };
   vf sum[TILE_ROWS][MAX_VECTORS], a[TILE_ROWS], b[MAX_VECTORS];
   for (size_t i = 0; i < r; i++)
     for (size_t j = 0; j < v; j++) sum[i][j] = vf_set(0);
 
+  const size_t stride = apart / TILE_PANEL * panel;
   for (const float *const end = x + in * r; x < end; x += r, w += TILE_PANEL) {
     /* The longer side of the tile is read one vector at a time: it needs one
      * register. */
     if (r < v) {
       for (size_t i = 0; i < r; i++) a[i] = vf_load_splat(x + i);
       for (size_t j = 0; j < v; j++) {
-        b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
+        b[j] = vf_load(w + j / PANEL_VECTORS * stride + j % PANEL_VECTORS * AN_LANES);
         for (size_t i = 0; i < r; i++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
       }
     } else {
-      for (size_t j = 0; j < v; j++) b[j] = vf_load(w + j / PANEL_VECTORS * panel + j % PANEL_VECTORS * AN_LANES);
+      for (size_t j = 0; j < v; j++) b[j] = vf_load(w + j / PANEL_VECTORS * stride + j % PANEL_VECTORS * AN_LANES);
       for (size_t i = 0; i < r; i++) {
         a[i] = vf_load_splat(x + i);
         for (size_t j = 0; j < v; j++) sum[i][j] = vf_madd(a[i], b[j], sum[i][j]);
@@ -33,17 +34,18 @@ AN_INLINE void tile(float *y, size_t ldy, const float *x, const float *w, size_t
 
   for (size_t i = 0; i < r; i++)
     for (size_t j = 0; j < v; j++) {
-      if (accumulate) sum[i][j] = vf_add(vf_load(y + i * ldy + j * AN_LANES), sum[i][j]);
-      if (bias) sum[i][j] = vf_add(sum[i][j], vf_load(bias + j * AN_LANES));
-      vf_store(y + i * ldy + j * AN_LANES, sum[i][j]);
+      const size_t at = j / PANEL_VECTORS * apart + j % PANEL_VECTORS * AN_LANES;
+      if (accumulate) sum[i][j] = vf_add(vf_load(y + i * ldy + at), sum[i][j]);
+      if (bias) sum[i][j] = vf_add(sum[i][j], vf_load(bias + at));
+      vf_store(y + i * ldy + at, sum[i][j]);
     }
 }
 
-void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, const float *w, size_t panel,
+void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, const float *w, size_t panel, size_t apart,
              const float *bias, int accumulate, size_t in) {
-#define TILE(r, v)                                                             \
-  case r:                                                                      \
-    if (r <= TILE_ROWS) tile(y, ldy, x, w, panel, bias, accumulate, in, r, v); \
+#define TILE(r, v)                                                                    \
+  case r:                                                                             \
+    if (r <= TILE_ROWS) tile(y, ldy, x, w, panel, apart, bias, accumulate, in, r, v); \
     break
   if (columns > TILE_COLUMNS) {
     switch (r) {

@@ -17,8 +17,9 @@ enum { TILE_ROWS = 5, TILE_COLUMNS = 8 };
 
 /* y (r, columns; row stride ldy) = the product over k of x (in, r) and w (in, columns) + bias, or += with `accumulate`:
  * one sum in the order of k, added last. r <= TILE_ROWS; TILE_COLUMNS columns, or 8 vectors of them in one row, 4 in
- * two. w: panels of TILE_PANEL columns, `panel` elements apart. bias: `columns` elements or NULL. */
-void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, const float *w, size_t panel,
+ * two: then from panels that are `apart` columns apart in y, bias (or NULL) and w, where two neighbours are `panel`
+ * elements apart. */
+void tile_of(size_t r, size_t columns, float *y, size_t ldy, const float *x, const float *w, size_t panel, size_t apart,
              const float *bias, int accumulate, size_t in);
 
 #endif

@@ -60,12 +60,15 @@ static double bound(size_t k) { return (double)((k < 256 ? k : 256) + k / 256 + 
 
 static void test_pack(size_t in, size_t out, size_t row_stride, size_t column_stride) {
   const size_t n = (in - 1) * row_stride + (out - 1) * column_stride + 1, size = matmul_packed_size(in, out);
-  CHECK(size == (out + 7) / 8 * 8 * in, "size of %zu -> %zu", in, out);
+  const size_t columns = (out + 7) / 8 * 8;
+  CHECK(size == columns * in, "size of %zu -> %zu", in, out);
   float *w = normals(n, in % 4), *packed = guarded_alloc(size, out % 4);
   matmul_pack(packed, w, row_stride, column_stride, in, out);
   int same = 1;
   for (size_t i = 0; i < size; i++) {
-    const size_t column = i / (8 * in) * 8 + i % 8, row = i / 8 % in;
+    /* Blocks of 256 rows, the last one lower, each of panels of 8 columns. */
+    const size_t first = i / (256 * columns) * 256, height = in - first < 256 ? in - first : 256;
+    const size_t at = i - first * columns, column = at / (8 * height) * 8 + at % 8, row = first + at / 8 % height;
     same &= packed[i] == (column < out ? w[row * row_stride + column * column_stride] : 0);
   }
   CHECK(same, "pack %zu -> %zu, strides %zu, %zu", in, out, row_stride, column_stride);
@@ -81,6 +84,10 @@ static void test_packing(void) {
       test_pack(in, out, out + 5, 1);
       test_pack(in, out, 1, in + 3);
     }
+  for (size_t in = 255; in <= 600; in += 115) { /* several blocks */
+    test_pack(in, 19, 19, 1);
+    test_pack(in, 19, 1, in);
+  }
   CHECK(matmul_packed_size(3, SIZE_MAX) == SIZE_TOO_LARGE, "overflow");
   CHECK(matmul_packed_size(SIZE_MAX / 4, 9) == SIZE_TOO_LARGE, "overflow");
 }

@@ -117,6 +117,7 @@ static void test_shapes(void) {
   static const size_t wide[][2] = {{127, 767}, {767, 127}, {768, 40}, {1100, 33}, {2049, 9}, {33, 520}, {512, 256}};
   for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
     for (size_t m = 1; m <= 13; m += 3) test_shape(m, wide[i][0], wide[i][1]);
+  test_shape(97, 600, 45); /* enough rows for panels to be touched ahead */
 }
 
 /* A row's bits are the same alone, in any company and anywhere in it. */
