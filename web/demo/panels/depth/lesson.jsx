@@ -1,11 +1,12 @@
 // What is to be seen, in two sentences with their sources, and how it was measured and predicted.
+import { useEffect } from 'preact/hooks';
 import { number } from '../../format.js';
 import { LETTERS } from '../../parts/look.js';
 import { trainedOf } from '../../presets.js';
-import { set, state, text } from '../../session.js';
+import { announcement, set, state, text } from '../../session.js';
 import { seedOf } from './job.js';
 import { lessons, noteKey } from './summary.js';
-import { entries, figures, gradient, job } from './view.js';
+import { entries, figures, finished, gradient, job } from './view.js';
 
 const PAPERS = [
   ['Schoenholz et al. 2017', 'https://arxiv.org/abs/1611.01232'],
@@ -23,12 +24,17 @@ const Link = ({ paper: [name, address] }) => (
 export function Lesson() {
   const t = text.value;
   const list = entries.value ?? [];
-  if (list.length === 0) return null;
   const said = lessons(list, figures.value, state.value.selected, gradient.value);
+  const words = said.map(sentence).join(t.sign.space);
+  // Aloud once, and not with every seed that comes.
+  useEffect(() => {
+    if (finished.value) announcement.value = words;
+  }, [finished.value, words]);
+  if (list.length === 0) return null;
   const sources = [...new Map(said.map(({ source }) => source)).entries()];
   return (
     <div class="explain">
-      <p aria-live="polite">{said.map(sentence).join(t.sign.space)}</p>
+      <p>{words}</p>
       <p>
         {sources.map((paper, i) => (
           <>

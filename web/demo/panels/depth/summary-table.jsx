@@ -3,8 +3,8 @@ import { around, number, si } from '../../format.js';
 import { medianSpread } from '../../numbers.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
-import { cancelled, panelResults, state, text } from '../../session.js';
-import { broken, entries, figures, gradient } from './view.js';
+import { cancelled, state, text } from '../../session.js';
+import { broken, entries, figures, finished, gradient } from './view.js';
 
 export function Summary() {
   const t = text.value;
@@ -73,10 +73,9 @@ function footnote() {
   const seeds = Math.max(0, ...list.map((entry) => entry.probes.filter(Boolean).length));
   const total = probes.reduce((sum, { seconds }) => sum + seconds, 0);
   const each = probes.length > 0 ? medianSpread(probes.map(({ seconds }) => seconds)).median : 0;
-  const { finished } = panelResults.value.depth?.value ?? {};
   return [
     seeds > 0 && d.tableNote(seeds),
-    finished && probes.length > 0 && d.took(probes.length, si(total, 's'), si(each, 's')),
+    finished.value && probes.length > 0 && d.took(probes.length, si(total, 's'), si(each, 's')),
   ]
     .filter(Boolean)
     .join(t.sign.stop);
@@ -96,14 +95,16 @@ export function Faults() {
   });
   if (faults.length === 0) return null;
   return (
-    <ul class="depth-faults" role="alert">
-      {faults.map(({ index, what }) => (
-        <li key={`${index} ${what}`} class="error-text">
-          <ConfigName index={index} />
-          {t.sign.colon}
-          {what}
-        </li>
-      ))}
-    </ul>
+    <div role="alert">
+      <ul class="depth-faults">
+        {faults.map(({ index, what }) => (
+          <li key={`${index} ${what}`} class="error-text">
+            <ConfigName index={index} />
+            {t.sign.colon}
+            {what}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

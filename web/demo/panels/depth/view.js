@@ -16,6 +16,9 @@ export const entries = computed(() =>
 /** The job whose results these are: the state may already ask for others. */
 export const job = computed(() => value.value.job ?? null);
 
+/** Whether all seeds are there. */
+export const finished = computed(() => value.value.finished === true);
+
 /** Whether the large picture has been painted once: the small ones of a first visit come after it. */
 export const painted = signal(false);
 
