@@ -107,6 +107,36 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   );
   assert.deepEqual(await stepsOf(page), [at + 1, 0], 'A stays where it is');
 
+  // While it runs: A goes on where B begins anew, and keeps every step.
+  await page.click('.training-start');
+  await page.waitForFunction(
+    (step) => Number(document.querySelector('.training-summary td').textContent) > step,
+    at + 5,
+  );
+  await page.selectOption('#field-activation', 'silu');
+  await page.waitForFunction((step) => {
+    const [a, b] = [...document.querySelectorAll('.training-summary td:nth-child(2)')].map((cell) =>
+      Number(cell.textContent),
+    );
+    return a > step && a === b;
+  }, at + 20);
+  await page.click('.training-start');
+  await phase(page, 'paused');
+  await page.click('[aria-label^="Loss: "]');
+  const rows = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (list) =>
+    list.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
+  assert.deepEqual(
+    rows.map(([step]) => step),
+    rows.map((_, i) => String(i + 1)),
+  );
+  for (const [, ...cells] of rows.slice(0, -1))
+    assert.ok(
+      cells.every((cell) => toNumber(cell) > 0),
+      cells.join(),
+    );
+  await page.click('[aria-label^="Loss: "]');
+
   await type(page, 'train-rate', '1e-2');
   await page.waitForFunction(() =>
     /^Learning rate changed: all/.test(document.querySelector('[role=status].note').textContent),

@@ -1,11 +1,12 @@
 // A small picture of one configuration on a canvas that is as sharp as the screen.
 import { useEffect, useRef } from 'preact/hooks';
 import { dark } from '../../session.js';
+import { later } from './later.js';
 
 /**
  * @param {object} props
  * @param props.draw (context, width, height) in CSS pixels; the canvas is empty
- * @param props.tick a signal: whenever it changes, it is drawn once more
+ * @param props.tick a signal: whenever it changes, it is drawn once more, soon
  * @param props.deps what else draw depends on
  * @param props.label in words
  * @param props.canvas a ref that gets the element
@@ -30,11 +31,10 @@ export function Canvas({ draw, tick, deps = [], label, class: look = '', canvas,
     };
     const observer = new ResizeObserver(paint);
     observer.observe(element);
-    const forget = tick?.subscribe(paint);
-    paint();
+    const forget = tick.subscribe(() => later(paint));
     return () => {
       observer.disconnect();
-      forget?.();
+      forget();
     };
   }, [tick, dark.value, ...deps]);
   return <canvas ref={own} class={look} role="img" aria-label={label} {...rest} />;
@@ -42,8 +42,17 @@ export function Canvas({ draw, tick, deps = [], label, class: look = '', canvas,
 
 /** Draws RGBA cells over the whole of a context. */
 export function paintCells(context, data, columns, rows, [left, top, width, height], smooth) {
-  const cells = new OffscreenCanvas(columns, rows);
+  const cells = sheet(columns, rows);
   cells.getContext('2d').putImageData(new ImageData(data, columns, rows), 0, 0);
   context.imageSmoothingEnabled = Boolean(smooth);
   context.drawImage(cells, left, top, width, height);
+}
+
+// One for all, as large as the picture that it is for: making one takes longer than filling it.
+let kept = null;
+function sheet(columns, rows) {
+  kept ??= new OffscreenCanvas(columns, rows);
+  if (kept.width !== columns) kept.width = columns;
+  if (kept.height !== rows) kept.height = rows;
+  return kept;
 }

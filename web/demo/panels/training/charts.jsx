@@ -109,8 +109,12 @@ function labelOf(u, index, count, nameFor) {
   const values = columnOf(u, index, count);
   const i = lastOf(values);
   if (i < 0) return [];
-  const end = runs.peek()[index]?.divergence?.step ?? 0; // beside its cross
-  return [{ index, name: nameFor(index), x: Math.max(u.data[0][i], end), y: values[i], align: 'left' }];
+  const { divergence } = runs.peek()[index] ?? {};
+  if (!divergence) return [{ index, name: nameFor(index), x: u.data[0][i], y: values[i], align: 'left' }];
+  // Beside its cross, on the side where there is room.
+  const { step, value } = divergence;
+  const name = `${LETTERS[index]} ${text.peek().training.notFinite(value, step)}`;
+  return [{ index, name, x: step, y: values[i], align: step > 0.6 * u.scales.x.max ? 'right' : 'left' }];
 }
 
 // One name for all where there is only one line to be seen.

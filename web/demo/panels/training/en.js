@@ -6,6 +6,7 @@ export default {
   title: 'Training',
   loading: 'Making the models…',
   cannot: 'Training cannot start',
+  again: 'Once more',
   task: 'Task',
   tasks: {
     spiral: 'spiral',
@@ -152,7 +153,7 @@ export default {
   states: { learning: 'finite', rewound: 'rewound, waits' },
   lessons: {
     vanished: (post, pre) =>
-      `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) has a stream that goes past the norms, and recovers. Set the warm-up to 50.`,
+      `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) has a stream that goes past the norms, and recovers. Try a warm-up of 50 steps.`,
     there: (post, pre) =>
       `In step 1 block 1 gets ${post.first} times what the last block gets with Post-Norm (${post.letter}), and ${post.now} times now: so far it has not vanished. More blocks or a higher rate make it vanish within the first steps; Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) holds longer.`,
     warm: (post, pre, steps) =>

@@ -29,7 +29,8 @@ export function Shown({ id }) {
   const t = text.value.training;
   const picture = pictures.peek().get(id);
   if (picture?.error) return <small class="error-text">{picture.error.message}</small>;
-  return <small>{picture ? t.atStep(picture.step) : '…'}</small>;
+  const failed = runs.peek().find((run) => run.id === id)?.status === 'failed';
+  return <small>{picture ? t.atStep(picture.step) : failed ? '–' : '…'}</small>;
 }
 
 /** The last measure of a run on the held-out data. */

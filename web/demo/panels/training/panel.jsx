@@ -10,7 +10,7 @@ import { RunControls, Settings } from './controls.jsx';
 import { Gallery } from './gallery.jsx';
 import { HeatMaps } from './heat.jsx';
 import { Incidents, Progress } from './progress.jsx';
-import { curves, failure, mixings, runs, show, slow, task } from './session.js';
+import { again, curves, failure, mixings, runs, show, slow, task } from './session.js';
 import { Summary } from './summary.jsx';
 import './style.css';
 
@@ -45,6 +45,9 @@ function Failed({ error }) {
       <p>
         <code>{error.code}</code> {error.message}
       </p>
+      <button type="button" class="button" onClick={again}>
+        {t.again}
+      </button>
     </div>
   );
 }

@@ -40,7 +40,7 @@ function drawPlane(context, width, height, picture) {
     const cells = pixels(side, side, (x, y) => {
       const i = y * side + x;
       const share = (sure[i] / 255 - 1 / count) / (1 - 1 / count);
-      return [...fills[classes[i] % fills.length], 24 + 116 * Math.max(0, share)];
+      return [...fills[classes[i] % fills.length], 64 + 80 * Math.max(0, share)];
     });
     paintCells(context, cells, side, side, [0, 0, width, height], true);
   }

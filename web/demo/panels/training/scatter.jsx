@@ -29,7 +29,8 @@ const REACH = 3; // targets have a variance of about 1
 
 function drawScatter(context, width, height, picture) {
   const style = getComputedStyle(context.canvas);
-  const place = (value, size) => (size * (value + REACH)) / (2 * REACH);
+  // What lies outside stands at the edge.
+  const place = (value, size) => (size * (Math.min(REACH, Math.max(-REACH, value)) + REACH)) / (2 * REACH);
   context.strokeStyle = style.getPropertyValue('--edge');
   context.lineWidth = 1;
   context.beginPath();

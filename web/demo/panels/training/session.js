@@ -5,6 +5,7 @@ import { fieldsOf } from '../../presets.js';
 import { announcement, state, text } from '../../session.js';
 import { makeWorker } from '../../workers.js';
 import { Curves } from './curves.js';
+import { later } from './later.js';
 import { changes, places, planOf, SETTINGS } from './plan.js';
 
 /** What is to be trained. Names and colours of the configurations are not in it. */
@@ -33,8 +34,8 @@ export const phase = computed(() => status.value.phase);
 export const failure = computed(() => status.value.error);
 export const mixings = computed(() => [...new Set(runs.value.map(({ mixing }) => mixing))].join());
 
-/** The parts of the panel, each drawn in a turn of its own, so that none of them holds up the page. */
-export const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'table'];
+/** The parts of the panel. */
+const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'table'];
 /** By part, a number that grows whenever there is something new to draw. */
 export const ticks = Object.fromEntries(TICKS.map((name) => [name, signal(0)]));
 
@@ -45,7 +46,6 @@ let worker = null;
 let api = null;
 let shown = false;
 let sent = null; // the plan that the worker has
-let serial = 0;
 
 // ---- To the worker
 
@@ -59,6 +59,18 @@ function begin() {
   api.connect(proxy(receive));
   api.setPace(Number(state.peek().trainSpeed));
   api.start();
+}
+
+/** Once more with another worker, after an error that ended the last. */
+export function again() {
+  worker.terminate();
+  sent = null;
+  curves.keepOnly([]); // the next worker counts its runs from one again
+  runs.value = [];
+  pictures.value = new Map();
+  status.value = { ...status.value, phase: 'loading', error: null };
+  begin();
+  sendPlan();
 }
 
 const fail = (error) => {
@@ -81,7 +93,7 @@ function sendPlan() {
   if (!shown || !api || sent === next) return;
   notice.value = sent ? (noticeOf(sent, next) ?? notice.peek()) : null;
   sent = next;
-  api.plan(next, ++serial);
+  api.plan(next);
 }
 
 function noticeOf(before, after) {
@@ -118,8 +130,8 @@ export const goOn = (id) => api?.goOn(id);
 
 // ---- From the worker
 
-function receive({ serial: of, info, runs: told, pictures: drawn, ...said }) {
-  if (of !== serial) return; // a plan that is no longer wanted: the next one is on its way
+// Also what still comes of a former plan: the runs that go on are told of their steps but once.
+function receive({ info, runs: told, pictures: drawn, ...said }) {
   const known = new Map(runs.peek().map((run) => [run.id, run]));
   curves.keepOnly(told.map(({ id }) => id));
   runs.value = told.map(({ points, tests, keep, ...run }) => {
@@ -130,12 +142,13 @@ function receive({ serial: of, info, runs: told, pictures: drawn, ...said }) {
   });
   if (info) task.value = info;
   exploded.value = curves.exploded;
-  keepPictures(drawn);
+  const others = keepPictures(drawn);
   const ended = said.phase !== status.peek().phase && ['done', 'paused'].includes(said.phase);
   status.value = said;
   if (ended) announcement.value = text.peek().training.said(said.phase, furthest(), said.steps);
-  drawNext();
-  if (said.phase !== 'running' || performance.now() - slowed > SLOW) {
+  const over = said.phase !== 'running';
+  drawNext(others ? TICKS : TICKS.filter((name) => name !== 'pictures'), over);
+  if (over || performance.now() - slowed > SLOW) {
     slowed = performance.now();
     slow.value++;
   }
@@ -147,23 +160,26 @@ let slowed = 0;
 /** Steps of the run that is furthest. */
 export const furthest = () => Math.max(0, ...runs.peek().map((run) => run.steps));
 
+// Whether there are others than before.
 function keepPictures(drawn) {
   const ids = new Set(runs.peek().map(({ id }) => id));
   const kept = [...pictures.peek()].filter(([id]) => ids.has(id));
-  if (drawn.length === 0 && kept.length === pictures.peek().size) return;
+  if (drawn.length === 0 && kept.length === pictures.peek().size) return false;
   pictures.value = new Map([...kept, ...drawn.map((picture) => [picture.id, picture])]);
+  return true;
 }
 
-let waiting = [];
-const channel = new MessageChannel();
-channel.port1.onmessage = () => {
-  const name = waiting.shift();
-  if (name) ticks[name].value++;
-  if (waiting.length > 0) channel.port2.postMessage(0);
-};
+// Milliseconds between two drawings of a part, where it is dear or says little in a tenth of a second.
+const EVERY = { heat: 300, table: 300, rate: 500 };
+const drawnAt = {};
+const draw = Object.fromEntries(TICKS.map((name) => [name, () => ticks[name].value++]));
 
-// One part after the other, each in a task of its own.
-function drawNext() {
-  if (waiting.length === 0) channel.port2.postMessage(0);
-  waiting = [...waiting, ...TICKS.filter((name) => !waiting.includes(name))];
+// One part after the other, each in a task of its own; all of them where nothing will follow.
+function drawNext(names, last) {
+  const now = performance.now();
+  for (const name of names) {
+    if (!last && now - (drawnAt[name] ?? 0) < (EVERY[name] ?? 0)) continue;
+    drawnAt[name] = now;
+    later(draw[name]);
+  }
 }

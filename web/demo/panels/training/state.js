@@ -3,8 +3,8 @@
 import { flag, integer, number, oneOf } from '../../props.js';
 
 /**
- * The tasks of addnorm/tasks, each with settings under which, on this page, pre-norm learns it within the steps; the
- * choice of a task sets them. In spiral post-norm fails without warm-up and learns with 50 steps of it.
+ * The tasks of addnorm/tasks, each with settings under which pre-norm of width 32 learns it within the steps; the choice
+ * of a task sets them. In spiral, circles, majority and text post-norm fails without warm-up and learns with 50 steps of it.
  */
 export const RECIPES = {
   spiral: { trainBatch: 64, trainRate: 0.003, trainSteps: 200, trainDepth: 16 },
@@ -16,7 +16,7 @@ export const RECIPES = {
   reverse: { trainBatch: 32, trainRate: 0.003, trainSteps: 200, trainDepth: 4 },
   modular_addition: { trainBatch: 64, trainRate: 0.003, trainSteps: 200, trainDepth: 4 },
   majority: { trainBatch: 16, trainRate: 0.003, trainSteps: 100, trainDepth: 12 },
-  text: { trainBatch: 16, trainRate: 0.003, trainSteps: 300, trainDepth: 4 },
+  text: { trainBatch: 16, trainRate: 0.003, trainSteps: 300, trainDepth: 8 },
 };
 export const TASKS = Object.keys(RECIPES);
 

@@ -13,7 +13,7 @@ const MAX_BYTES = 2 ** 30;
 
 let trainer = null;
 let variant = '';
-let serial = -1; // of the plan that the page has sent
+let planned = false; // whether the page has sent a plan
 let error = null;
 let tell = null; // the page's function
 let target = 0; // steps up to which is trained
@@ -159,7 +159,7 @@ const phase = () => {
 
 /** A frame, if it is time for one and the page has dealt with the last; in any case where nothing will follow. */
 async function report(last = false) {
-  if (!tell || serial < 0) return;
+  if (!tell || !planned) return;
   if (last) await answered;
   else if (waiting || performance.now() - reported < FRAME) return;
   reported = performance.now();
@@ -168,7 +168,6 @@ async function report(last = false) {
   const news = trainer && trainer.data !== informed;
   if (news) informed = trainer.data;
   const frame = {
-    serial,
     phase: phase(),
     away,
     error,
@@ -190,7 +189,7 @@ async function report(last = false) {
 let applying = Promise.resolve();
 const plainError = (problem) => ({ code: problem.code ?? problem.name, message: problem.message });
 
-async function apply(plan, number) {
+async function apply(plan) {
   try {
     if (!trainer || plan.variant !== variant) {
       const an = await load({ variant: plan.variant, maxBytes: MAX_BYTES });
@@ -207,7 +206,7 @@ async function apply(plan, number) {
     error = plainError(problem);
   }
   if (target !== Infinity) target = 0;
-  serial = number;
+  planned = true;
   counted = [];
   nextPicture = 0;
   wake();
@@ -231,8 +230,8 @@ expose({
       report(true);
     });
   },
-  plan(plan, number) {
-    applying = applying.then(() => apply(plan, number));
+  plan(plan) {
+    applying = applying.then(() => apply(plan));
     return applying;
   },
   start: () => act(() => (target = Infinity)),

@@ -5,6 +5,7 @@ export default {
   title: '训练',
   loading: '正在建立模型…',
   cannot: '无法开始训练',
+  again: '重试',
   task: '任务',
   tasks: {
     spiral: '双螺旋',
