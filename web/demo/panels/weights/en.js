@@ -25,7 +25,7 @@ export default {
   close: (name) => `Close ${name}`,
   show: 'Show',
   hide: 'Hide',
-  layersOf: (name) => `Layers of ${name}`,
+  layersOf: (verb, name) => `${verb} the layers of ${name}`,
   needed: (letters, file) =>
     `${letters} ${letters.length > 1 ? 'need' : 'needs'} the file ${file}, which a link does not bring along: choose it or drop it here. All others run.`,
   missing: 'The file is needed.',

@@ -41,7 +41,7 @@ export function FileCard({ file, newest }) {
             type="button"
             class="quiet small"
             aria-expanded={shown}
-            aria-label={t.layersOf(name)}
+            aria-label={t.layersOf(shown ? t.hide : t.show, name)}
             onClick={() => setAsked(!shown)}
           >
             {shown ? t.hide : t.show}

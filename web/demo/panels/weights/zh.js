@@ -24,7 +24,7 @@ export default {
   close: (name) => `关闭 ${name}`,
   show: '展开',
   hide: '收起',
-  layersOf: (name) => `${name} 的层`,
+  layersOf: (verb, name) => `${verb} ${name} 的层`,
   needed: (letters, file) =>
     `${letters.join('、')} 需要文件 ${file}，链接中不含权重：请选择该文件，或拖到页面上。其余配置照常运行。`,
   missing: '需要文件。',
