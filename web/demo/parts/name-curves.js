@@ -8,10 +8,11 @@ const ENOUGH = 6; // a curve that is nearer to another one than this is not told
  * @param u the chart
  * @param items [{ name, series, index }] series: its place in u.data
  * @param size of the type
- * @param {{ floor?: number }} options floor: no name stands below this pixel
+ * @param {{ floor?: number, reserved?: object[] }} options floor: no name stands below this pixel; reserved: places that are
+ *   taken already, { from, to, top }
  * @returns labels as Chart takes them. What finds no place is listed in the emptiest corner, each with a piece of its line
  */
-export function nameCurves(u, items, size, { floor = Infinity } = {}) {
+export function nameCurves(u, items, size, { floor = Infinity, reserved = [] } = {}) {
   const xs = u.data[0];
   const scale = devicePixelRatio;
   const width = u.bbox.width / scale;
@@ -19,7 +20,7 @@ export function nameCurves(u, items, size, { floor = Infinity } = {}) {
   const px = Array.from(xs, (x) => u.valToPos(x, 'x'));
   const curves = items.map(({ series }) => Array.from(u.data[series], (y) => (y === null ? null : u.valToPos(y, 'y'))));
   const half = 0.65 * size;
-  const taken = [];
+  const taken = [...reserved];
   const step = Math.max(1, Math.round(px.length / 80));
 
   // The smallest vertical distance of a box to any curve; negative where one runs through it.
@@ -97,7 +98,9 @@ function listed(u, items, size, { clearance, taken, width, bottom }) {
   const room = SAMPLE + 20 + Math.max(...items.map(({ name }) => labelWidth(name, size)));
   const right = width - room * columns - 6;
   const low = bottom - pitch * perColumn;
-  const corners = [6, right].flatMap((from) => [0.8 * size, low].map((first) => ({ from, first })));
+  // At the edge, or a little away from what stands there.
+  const firsts = [0.8 * size, low, 0.8 * size + 2 * pitch, low - 2 * pitch];
+  const corners = [6, right].flatMap((from) => firsts.map((first) => ({ from, first })));
   const placeOf = (corner, i) => {
     const from = corner.from + room * Math.floor(i / perColumn);
     return { from, to: from + room, top: corner.first + (i % perColumn) * pitch };
@@ -109,7 +112,7 @@ function listed(u, items, size, { clearance, taken, width, bottom }) {
         const isTaken = taken.some(
           ({ from, to, top }) => place.to > from && to > place.from && Math.abs(top - place.top) < 1.4 * size,
         );
-        return isTaken ? -1 : clearance(place);
+        return isTaken ? -2 : clearance(place); // rather over a curve than over a name
       }),
     );
   const best = corners.reduce((a, b) => (freedom(b) > freedom(a) ? b : a));

@@ -139,7 +139,7 @@ const noError = () => ({
  * written. `pause` is awaited between chunks.
  */
 export async function errors(an, name, range, pause = async () => {}) {
-  const formulas = (NAIVE[name] ?? []).map(([, , f]) => f);
+  const formulas = (NAIVE[name] ?? []).map(([, f]) => f);
   const lines = [noError(), ...formulas.map(noError)];
   const all = points(range[0], range[1], ERROR_BINS, EACH);
   const exact = REFERENCE[name];

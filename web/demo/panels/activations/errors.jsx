@@ -1,6 +1,6 @@
 // How far from the true value the package and the usual formulas are in float32.
 import { axisNumber, count, number, power, powers } from '../../format.js';
-import { Chart, FAMILY, Table } from '../../parts/chart.jsx';
+import { Chart, FAMILY, labelWidth, Table } from '../../parts/chart.jsx';
 import { activationName } from '../../parts/configs.jsx';
 import { nameCurves } from '../../parts/name-curves.js';
 import { set, state, text } from '../../session.js';
@@ -14,7 +14,7 @@ import { DASHES } from './view.js';
 const FLOOR = 0.1; // ULP: less is drawn there
 
 /** Names of the lines: ours, then the formulas. */
-const linesOf = (name) => [text.value.activations.ours, ...(NAIVE[name] ?? []).map(([, plain]) => plain)];
+const linesOf = (name) => [text.value.activations.ours, ...(NAIVE[name] ?? []).map(([formula]) => formula)];
 
 export function ErrorChart({ view }) {
   const t = text.value;
@@ -92,12 +92,11 @@ function buildErrors({ name, range, lines }, centers, names, colors) {
       drawBound(u, MEASURED[name][0], colors, a);
       drawBroken(u, lines, centers, colors, a);
     },
-    labels: (u) =>
-      nameCurves(
-        u,
-        names.map((line, i) => ({ name: line, series: i + 1 })),
-        colors.size,
-      ),
+    labels: (u) => {
+      const place = brokenPlace(u, lines, centers, colors.size, a);
+      const items = names.map((line, i) => ({ name: line, series: i + 1 }));
+      return nameCurves(u, items, colors.size, { reserved: place ? [place] : [] });
+    },
   };
 }
 
@@ -122,27 +121,38 @@ function drawBound(u, bound, colors, a) {
   ctx.restore();
 }
 
+const BROKEN = { thick: 3, pitch: 5 }; // a bar for each line, in pixels
+
+// Where it stands what the bars at the top mean: under the first of them, within the plot; null if there are none.
+function brokenPlace(u, lines, centers, size, a) {
+  const bins = centers.filter((_, i) => lines.some(({ max }) => max[i] === Infinity));
+  const shown = bins.map((x) => u.valToPos(x, 'x')).filter((left) => left >= 0 && left <= u.width);
+  if (shown.length === 0) return null;
+  const room = labelWidth(a.broken, size);
+  const from = Math.max(0, Math.min(shown[0], u.bbox.width / devicePixelRatio - room - 4));
+  return { from, to: from + room, top: 6 + BROKEN.pitch * lines.length + 0.6 * size };
+}
+
 // What has no error in ULP is marked at the top, in the colour of errors.
 function drawBroken(u, lines, centers, colors, a) {
+  const place = brokenPlace(u, lines, centers, colors.size, a);
+  if (!place) return;
   const { ctx, bbox } = u;
   const scale = devicePixelRatio;
   const width = (bbox.width / centers.length) * 1.1;
-  let named = false;
   ctx.save();
+  ctx.fillStyle = colors.error;
   for (const [l, { max }] of lines.entries()) {
     for (const [i, x] of centers.entries()) {
-      if (max[i] !== Infinity) continue;
       const left = u.valToPos(x, 'x', true);
-      if (left < bbox.left || left > bbox.left + bbox.width) continue;
-      ctx.fillStyle = colors.error;
-      ctx.fillRect(left - width / 2, bbox.top + (2 + 5 * l) * scale, width, 3 * scale);
-      if (named) continue;
-      ctx.font = `600 ${colors.size * scale}px ${FAMILY}`;
-      ctx.textBaseline = 'top';
-      ctx.fillText(a.broken, left, bbox.top + (6 + 5 * lines.length) * scale);
-      named = true;
+      if (max[i] !== Infinity || left < bbox.left || left > bbox.left + bbox.width) continue;
+      ctx.fillRect(left - width / 2, bbox.top + (2 + BROKEN.pitch * l) * scale, width, BROKEN.thick * scale);
     }
   }
+  ctx.font = `600 ${colors.size * scale}px ${FAMILY}`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
+  ctx.fillText(a.broken, bbox.left + place.from * scale, bbox.top + place.top * scale);
   ctx.restore();
 }
 

@@ -28,37 +28,29 @@ function geluTanh(x) {
   return f(f(0.5 * x) * plusOne(tanh(inner)));
 }
 
-/** By activation: [TeX, the formula as plain text, the function of a float32]. What is not here has no step that loses digits. */
+/** By activation: [the formula, its function of a float32]. What is not here has no step that loses digits. */
 export const NAIVE = {
-  elu: [['e^x - 1', 'e^x − 1', elu]],
-  celu: [['e^x - 1', 'e^x − 1', elu]],
-  selu: [['\\gamma\\alpha(e^x - 1)', 'γα(e^x − 1)', (x) => (x < 0 ? f(gamma * f(alpha * expm1(x))) : f(gamma * x))]],
-  gelu_erf: [
-    [
-      '\\tfrac12 x\\,(1 + \\operatorname{erf}(x/\\sqrt2))',
-      '½x(1 + erf(x/√2))',
-      (x) => f(f(0.5 * x) * plusOne(f(erf(f(x / c.root))))),
-    ],
-  ],
-  gelu_tanh: [['\\tfrac12 x\\,(1 + \\tanh(\\ldots))', '½x(1 + tanh(…))', geluTanh]],
-  gelu_quick: [['\\frac{x}{1 + e^{-1.702x}}', 'x/(1 + e^−1.702x)', (x) => divided(x, f(c.quick * x))]],
-  silu: [['\\frac{x}{1 + e^{-x}}', 'x/(1 + e^−x)', (x) => divided(x, x)]],
-  swish: [['\\frac{x}{1 + e^{-x}}', 'x/(1 + e^−x)', (x) => divided(x, x)]],
-  mish: [['x\\tanh(\\log(1 + e^x))', 'x·tanh(log(1 + e^x))', (x) => f(x * tanh(log(plusOne(exp(x)))))]],
-  softplus: [['\\log(1 + e^x)', 'log(1 + e^x)', (x) => log(plusOne(exp(x)))]],
+  elu: [['eˣ − 1', elu]],
+  celu: [['eˣ − 1', elu]],
+  selu: [['γα(eˣ − 1)', (x) => (x < 0 ? f(gamma * f(alpha * expm1(x))) : f(gamma * x))]],
+  gelu_erf: [['½x(1 + erf(x/√2))', (x) => f(f(0.5 * x) * plusOne(f(erf(f(x / c.root)))))]],
+  gelu_tanh: [['½x(1 + tanh(…))', geluTanh]],
+  gelu_quick: [['x/(1 + exp(−1.702x))', (x) => divided(x, f(c.quick * x))]],
+  silu: [['x/(1 + e⁻ˣ)', (x) => divided(x, x)]],
+  swish: [['x/(1 + e⁻ˣ)', (x) => divided(x, x)]],
+  mish: [['x·tanh(log(1 + eˣ))', (x) => f(x * tanh(log(plusOne(exp(x)))))]],
+  softplus: [['log(1 + eˣ)', (x) => log(plusOne(exp(x)))]],
   sigmoid: [
-    ['\\frac{1}{1 + e^{-x}}', '1/(1 + e^−x)', overOne],
-    ['\\frac{e^x}{1 + e^x}', 'e^x/(1 + e^x)', (x) => f(exp(x) / plusOne(exp(x)))],
+    ['1/(1 + e⁻ˣ)', overOne],
+    ['eˣ/(1 + eˣ)', (x) => f(exp(x) / plusOne(exp(x)))],
   ],
   log_sigmoid: [
-    ['-\\log(1 + e^{-x})', '−log(1 + e^−x)', (x) => -log(plusOne(exp(-x)))],
-    ['\\log\\frac{1}{1 + e^{-x}}', 'log(1/(1 + e^−x))', (x) => log(overOne(x))],
+    ['−log(1 + e⁻ˣ)', (x) => -log(plusOne(exp(-x)))],
+    ['log(1/(1 + e⁻ˣ))', (x) => log(overOne(x))],
   ],
   tanh: [
-    ['\\frac{e^{2x} - 1}{e^{2x} + 1}', '(e^2x − 1)/(e^2x + 1)', tanhByExp],
-    ['1 - \\frac{2}{e^{2x} + 1}', '1 − 2/(e^2x + 1)', (x) => f(1 - f(2 / plusOne(exp(f(2 * x)))))],
+    ['(e²ˣ − 1)/(e²ˣ + 1)', tanhByExp],
+    ['1 − 2/(e²ˣ + 1)', (x) => f(1 - f(2 / plusOne(exp(f(2 * x)))))],
   ],
-  softcap: [
-    ['30\\,\\frac{e^{x/15} - 1}{e^{x/15} + 1}', '30·(e^x/15 − 1)/(e^x/15 + 1)', (x) => f(30 * tanhByExp(f(x / 30)))],
-  ],
+  softcap: [['30 tanh(x/30) by exp', (x) => f(30 * tanhByExp(f(x / 30)))]],
 };
