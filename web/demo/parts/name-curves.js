@@ -99,23 +99,23 @@ function listed(u, items, size, { clearance, taken, width, bottom }) {
   const right = width - room * columns - 6;
   const low = bottom - pitch * perColumn;
   // At the edge, or a little away from what stands there.
-  const firsts = [0.8 * size, low, 0.8 * size + 2 * pitch, low - 2 * pitch];
+  const firsts = [0.8 * size, 0.8 * size + 2 * pitch, low, low - 2 * pitch];
   const corners = [6, right].flatMap((from) => firsts.map((first) => ({ from, first })));
   const placeOf = (corner, i) => {
     const from = corner.from + room * Math.floor(i / perColumn);
     return { from, to: from + room, top: corner.first + (i % perColumn) * pitch };
   };
-  const freedom = (corner) =>
-    Math.min(
-      ...items.map((_, i) => {
-        const place = placeOf(corner, i);
-        const isTaken = taken.some(
-          ({ from, to, top }) => place.to > from && to > place.from && Math.abs(top - place.top) < 1.4 * size,
-        );
-        return isTaken ? -2 : clearance(place); // rather over a curve than over a name
-      }),
+  // Rather over a curve than over a name.
+  const cost = (place) => {
+    const isTaken = taken.some(
+      ({ from, to, top }) => place.to > from && to > place.from && Math.abs(top - place.top) < 1.4 * size,
     );
-  const best = corners.reduce((a, b) => (freedom(b) > freedom(a) ? b : a));
+    if (isTaken) return 100;
+    const free = clearance(place);
+    return free < 0 ? 1 : 1 / (10 + free);
+  };
+  const costOf = (corner) => items.reduce((total, _, i) => total + cost(placeOf(corner, i)), 0);
+  const best = corners.reduce((a, b) => (costOf(b) < costOf(a) ? b : a));
   return items.map(({ name, index, series }, i) => {
     const { from, top } = placeOf(best, i);
     drawSample(u, u.series[series], from, top);
