@@ -147,15 +147,16 @@ export default {
   configuration: 'configuration',
   metricHeads: { accuracy: 'accuracy, held out', r2: 'R², held out', loss: 'loss, held out' },
   gradientHead: 'gradient norm',
-  firstByLast: 'gradient, block 1 ÷ last: step 1 → last ten',
+  firstByLast: 'block 1 ÷ last',
+  firstByLastNote: 'block 1 ÷ last: their gradient norms, in step 1 → over the last ten points',
   parameters: 'parameters',
   state: 'state',
   states: { learning: 'finite', rewound: 'rewound, waits' },
   lessons: {
     vanished: (post, pre) =>
-      `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) has a stream that goes past the norms, and recovers. Try a warm-up of 50 steps.`,
+      `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}), whose stream goes past the norms, ${pre.kept ? 'keeps it' : 'has lost it too'}. Try a warm-up of 50 steps.`,
     there: (post, pre) =>
-      `In step 1 block 1 gets ${post.first} times what the last block gets with Post-Norm (${post.letter}), and ${post.now} times now: so far it has not vanished. More blocks or a higher rate make it vanish within the first steps; Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) holds longer.`,
+      `In step 1 block 1 gets ${post.first} times what the last block gets with Post-Norm (${post.letter}), and ${post.now} times now: so far it has not vanished. More blocks or a higher rate make it vanish within the first steps, that of Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) later, if at all.`,
     warm: (post, pre, steps) =>
       `Over ${steps} steps the rate rises, so that the first updates are small: with Post-Norm (${post.letter}) block 1 gets ${post.first} times what the last block gets in step 1, and ${post.now} times now (Pre-Norm, ${pre.letter}: ${pre.first} and ${pre.now}). Where the final rate is too high for the depth, warm-up only postpones the decay.`,
   },

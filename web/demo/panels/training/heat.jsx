@@ -40,57 +40,21 @@ function decades() {
   return extent && decadesOf(extent);
 }
 
+const runOf = (id) => runs.peek().find((one) => one.id === id);
+
 function Heat({ id, index, say }) {
   const t = text.value.training;
   const canvas = useRef(null);
-  const at = useRef(null); // { point, layer } that is read out
   const cursor = useCursor(canvas);
-  const run = () => runs.peek().find((one) => one.id === id);
-
+  const reading = useReading(id, index, say);
   const draw = (context, width, height) => {
-    const { depth } = run() ?? { depth: 1 };
+    const { depth } = runOf(id) ?? { depth: 1 };
     const scale = decades();
     const { length: columns, at: normAt } = curves.layers(id);
     if (!scale || columns === 0) return;
     const cells = pixels(columns, depth, (i, layer) => colorAt(shareOf(normAt(layer, i), scale)));
     const across = (width * columns * curves.stride) / lastStep();
     paintCells(context, cells, columns, depth, [0, 0, Math.min(width, across), height]);
-  };
-
-  const read = (point, layer) => {
-    const { length, at: normAt } = curves.layers(id);
-    if (length === 0) return;
-    at.current = { point: Math.min(length - 1, Math.max(0, point)), layer };
-    const step = curves.steps()[at.current.point];
-    say(t.heatAt(nameOf(index), step, layer + 1, number(normAt(layer, at.current.point))));
-    moveCharts(step);
-  };
-  const forget = () => {
-    say('');
-    moveCharts(null);
-  };
-  const onPointerMove = ({ offsetX, offsetY, currentTarget: { clientWidth, clientHeight } }) => {
-    const { depth } = run();
-    const point = Math.floor((offsetX / clientWidth) * (lastStep() / curves.stride));
-    if (point >= curves.length(id)) return forget();
-    read(point, Math.min(depth - 1, Math.max(0, depth - 1 - Math.floor((offsetY / clientHeight) * depth))));
-  };
-  const onKeyDown = (event) => {
-    const { depth } = run();
-    const moves = {
-      ArrowRight: [1, 0],
-      ArrowLeft: [-1, 0],
-      PageDown: [10, 0],
-      PageUp: [-10, 0],
-      ArrowUp: [0, 1],
-      ArrowDown: [0, -1],
-    };
-    if (event.key === 'Escape') forget();
-    const move = moves[event.key];
-    if (!move) return;
-    event.preventDefault();
-    const { point, layer } = at.current ?? { point: -1, layer: 0 };
-    read(point + move[0], Math.min(depth - 1, Math.max(0, layer + move[1])));
   };
   return (
     <div class="training-map">
@@ -102,14 +66,54 @@ function Heat({ id, index, say }) {
         label={`${t.heat}, ${nameOf(index)}. ${text.value.chart.readout}`}
         canvas={canvas}
         tabIndex={0}
-        onPointerMove={onPointerMove}
-        onPointerLeave={forget}
-        onKeyDown={onKeyDown}
-        onBlur={forget}
+        {...reading}
       />
       <i class="training-cursor" ref={cursor} />
     </div>
   );
+}
+
+const MOVES = {
+  ArrowRight: [1, 0],
+  ArrowLeft: [-1, 0],
+  PageDown: [10, 0],
+  PageUp: [-10, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
+};
+
+/** Reads a cell out, where the pointer is or the keys have come to; the charts' cursor follows. */
+function useReading(id, index, say) {
+  const t = text.value.training;
+  const at = useRef(null);
+  const read = (point, layer) => {
+    const { length, at: normAt } = curves.layers(id);
+    if (length === 0) return;
+    const last = runOf(id).depth - 1;
+    at.current = { point: Math.min(length - 1, Math.max(0, point)), layer: Math.min(last, Math.max(0, layer)) };
+    const step = curves.steps()[at.current.point];
+    say(t.heatAt(nameOf(index), step, at.current.layer + 1, number(normAt(at.current.layer, at.current.point))));
+    moveCharts(step);
+  };
+  const forget = () => {
+    say('');
+    moveCharts(null);
+  };
+  const onPointerMove = ({ offsetX, offsetY, currentTarget: { clientWidth, clientHeight } }) => {
+    const point = Math.floor((offsetX / clientWidth) * (lastStep() / curves.stride));
+    if (point >= curves.length(id)) return forget();
+    const { depth } = runOf(id);
+    read(point, depth - 1 - Math.floor((offsetY / clientHeight) * depth));
+  };
+  const onKeyDown = (event) => {
+    if (event.key === 'Escape') forget();
+    const move = MOVES[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const { point, layer } = at.current ?? { point: -1, layer: 0 };
+    read(point + move[0], layer + move[1]);
+  };
+  return { onPointerMove, onPointerLeave: forget, onKeyDown, onBlur: forget };
 }
 
 // The line where the charts' cursor is: it follows them.

@@ -101,9 +101,14 @@ function Lesson() {
   const placements = configs.map((config) => valuesOf(config, catalog.value.fields).placement);
   const [post, pre] = ['post', 'pre'].map((wanted) => measured(placements.indexOf(wanted)));
   if (!post || !pre) return null;
-  const vanished = post.now < VANISHED * post.first;
-  const lesson = trainWarmup > 0 ? 'warm' : vanished ? 'vanished' : 'there';
-  const figures = (run) => ({ letter: run.letter, first: number(run.first), now: number(run.now) });
+  const vanished = ({ first, now }) => now < VANISHED * first;
+  const lesson = trainWarmup > 0 ? 'warm' : vanished(post) ? 'vanished' : 'there';
+  const figures = (run) => ({
+    letter: run.letter,
+    first: number(run.first),
+    now: number(run.now),
+    kept: !vanished(run),
+  });
   return (
     <p>
       {t.lessons[lesson](figures(post), figures(pre), trainWarmup)}{' '}

@@ -28,6 +28,7 @@ export function Summary() {
         ]}
         rows={runs.value.map((run, index) => rowOf(run, index, t))}
       />
+      <p class="note table-note">{t.firstByLastNote}</p>
     </section>
   );
 }

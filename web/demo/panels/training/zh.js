@@ -143,15 +143,16 @@ export default {
   configuration: '配置',
   metricHeads: { accuracy: '准确率，留出', r2: 'R²，留出', loss: '损失，留出' },
   gradientHead: '梯度范数',
-  firstByLast: '梯度，首块 ÷ 末块：第 1 步 → 最近十步',
+  firstByLast: '首块 ÷ 末块',
+  firstByLastNote: '首块 ÷ 末块：梯度范数之比，第 1 步 → 最近十个点',
   parameters: '参数量',
   state: '状态',
   states: { learning: '有限', rewound: '已回退，等待' },
   lessons: {
     vanished: (post, pre) =>
-      `Post-Norm（${post.letter}）的梯度并非一开始就消失：第 1 步时首块得到的是末块的 ${post.first} 倍。它在最初几步内消失，现在只有 ${post.now} 倍：没有预热时，最初几步让每个权重都走满学习率，所有输入变得越来越像。Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）的残差流绕过归一化，能够恢复。把预热设为 50 试试。`,
+      `Post-Norm（${post.letter}）的梯度并非一开始就消失：第 1 步时首块得到的是末块的 ${post.first} 倍。它在最初几步内消失，现在只有 ${post.now} 倍：没有预热时，最初几步让每个权重都走满学习率，所有输入变得越来越像。Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）的残差流绕过归一化，${pre.kept ? '梯度得以保留' : '但梯度也消失了'}。把预热设为 50 步试试。`,
     there: (post, pre) =>
-      `Post-Norm（${post.letter}）在第 1 步时首块得到的梯度是末块的 ${post.first} 倍，现在是 ${post.now} 倍：到目前为止没有消失。块数更多或学习率更高时，它会在最初几步内消失；Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）能坚持得更久。`,
+      `Post-Norm（${post.letter}）在第 1 步时首块得到的梯度是末块的 ${post.first} 倍，现在是 ${post.now} 倍：到目前为止没有消失。块数更多或学习率更高时，它会在最初几步内消失；Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）则更晚，甚至不会。`,
     warm: (post, pre, steps) =>
       `学习率在 ${steps} 步内升高，最初的更新很小：Post-Norm（${post.letter}）的首块在第 1 步得到末块的 ${post.first} 倍梯度，现在是 ${post.now} 倍（Pre-Norm，${pre.letter}：${pre.first} 与 ${pre.now}）。若最终学习率对这个深度过高，预热只是推迟了消失。`,
   },
