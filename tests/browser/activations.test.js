@@ -301,7 +301,8 @@ test('both themes and languages, wide and narrow', { skip }, async () => {
         await drawn(page);
         await fits(page, `${panel} at ${width}`);
         if (width === 320) continue;
-        if (panel === 'forward') await page.$eval('.norms', (section) => section.scrollIntoView({ block: 'start' }));
+        const top = panel === 'forward' ? '.norms' : '#panel > *';
+        await page.$eval(top, (section) => section.scrollIntoView({ block: 'start' }));
         const name = `${panel === 'forward' ? 'norms' : panel}-${width}-${language}-${theme}.png`;
         await page.screenshot({ path: join(shots, name), fullPage: width < 900 });
       }
