@@ -111,8 +111,10 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
     if (!live) return undefined;
     return live.tick.subscribe(() => {
       if (!plot.current) return;
-      drawn.current.data = growing.current.data();
-      plot.current.setData(drawn.current.data);
+      const data = growing.current.data();
+      if (data.length !== plot.current.series.length) return; // of other lines: the chart is about to be made anew
+      drawn.current.data = data;
+      plot.current.setData(data);
     });
   }, [live?.tick]);
 

@@ -89,14 +89,15 @@ function whenDrawn(act) {
   return () => cancelAnimationFrame(frame);
 }
 
-// Scrolls it to the top where it does not fit above the card.
+// Scrolls where it does not fit above the card: its head to the top, or where that is too much its plot to the card.
 function showPicture(chart) {
   const panel = document.getElementById('panel');
   const card = document.querySelector('.tour').getBoundingClientRect();
   const { top, bottom } = chart.getBoundingClientRect();
+  const plot = chart.querySelector('.plot').getBoundingClientRect();
   const scrolled = getComputedStyle(panel).overflowY === 'auto' ? panel : document.scrollingElement;
   const edge = scrolled === panel ? panel.getBoundingClientRect().top : 0;
-  if (bottom > card.top || top < edge) scrolled.scrollTop += top - edge - 8;
+  if (bottom > card.top || top < edge) scrolled.scrollTop += Math.max(top - edge - 8, plot.bottom - card.top + 4);
 }
 
 /** Back, a link to each stop, next. */

@@ -1,0 +1,156 @@
+// The guided tour of Block Lab in Chromium: every stop sets its state, measures, and says the figures that the package
+// gives in Node for the same state; both languages, keyboard, phone.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fieldsOf } from '../../web/demo/presets.js';
+import en from '../../web/demo/shell/tour/en.js';
+import { stateOfStop } from '../../web/demo/shell/tour/stop-state.js';
+import { STOPS } from '../../web/demo/shell/tour/stops.js';
+import zh from '../../web/demo/shell/tour/zh.js';
+import { openLab, shots, skip } from './harness.js';
+
+let lab;
+before(async () => {
+  if (!skip) lab = await openLab();
+});
+after(() => lab?.close());
+
+const measured = (page) => page.waitForSelector('.tour-measured[aria-busy=false] dd', { timeout: 120_000 });
+/** [[what, figures], ...] as the card has them. */
+const rowsOf = (page) =>
+  page.$$eval('.tour dl > div', (all) => all.map((row) => [...row.children].map(({ textContent }) => textContent)));
+const title = (page) => page.textContent('.tour h2');
+
+test('every stop sets its state, names its sources and measures', { skip }, async () => {
+  const { page, finish } = await lab.open('tour=1');
+  for (const [i, { panel, configs }] of STOPS.entries()) {
+    await page.waitForSelector(`.tour [aria-current=step] >> text="${i + 1}"`);
+    assert.match(await title(page), new RegExp(`${i + 1} of 8\\s*${en.stops[i].title.replace('?', '\\?')}`));
+    assert.equal(await page.getAttribute('[role=tab][aria-selected=true]', 'id'), `tab-${panel}`);
+    assert.deepEqual(
+      await page.$$eval('.config-card .config-text b', (all) => all.map(({ textContent }) => textContent)),
+      configs.map(({ name }) => name),
+    );
+    assert.ok((await page.$$('.tour-links a[href^="https://arxiv.org/abs/"]')).length > 0, 'its sources');
+    await measured(page);
+    const rows = await rowsOf(page);
+    assert.ok(rows.length >= 3, `${rows.length} figures`);
+    for (const [what, figures] of rows) {
+      assert.match(figures, /\d/, what);
+      assert.doesNotMatch(figures, /NaN|undefined|–/, what);
+    }
+    await page.screenshot({ path: join(shots, `tour-${i + 1}.png`) });
+    await page.click('.tour-steps >> text=/^(Next|End)$/');
+  }
+  await page.waitForFunction(() => !document.querySelector('.tour'));
+  await page.click('[aria-label=Undo]'); // what the tour has replaced comes back
+  await finish();
+});
+
+test('the figures of a stop are those of the package in Node', { skip }, async () => {
+  const { page, finish } = await lab.open('tour=3&variant=simd');
+  await page.waitForSelector('.tour-measured >> text=/have been changed/'); // another variant is another state
+  await page.click('.tour-measured button');
+  await measured(page);
+  const [post, pre, last] = (await rowsOf(page)).map(([, figures]) => Number.parseFloat(figures));
+
+  const { load } = await import('../../dist/lib/index.js');
+  const an = await load();
+  const state = stateOfStop(3);
+  const median = (list) => {
+    const sorted = [...list].sort((a, b) => a - b);
+    return (sorted[3] + sorted[4]) / 2;
+  };
+  const width = state.depthWidth;
+  const probes = state.configs.map((config) =>
+    Array.from({ length: state.depthSeeds }, (_, n) => {
+      const seed = state.seed + n;
+      const { d_ff, d_model } = fieldsOf(config);
+      const fields = { ...fieldsOf(config), depth: state.depthBlocks, d_model: width, d_ff: (d_ff * width) / d_model };
+      const model = an.stack(fields, { seed });
+      const [x, dy] = [1001, 1002].map((stream) =>
+        an.random([state.depthSequences, state.depthLength, width], { seed, stream }),
+      );
+      const { sublayers, stream, gradients } = model.probe(x, dy);
+      model.dispose();
+      return {
+        ratio: sublayers[0].gradient / stream.gradient,
+        down: gradients[`layers.${state.depthBlocks - 1}.down`],
+      };
+    }),
+  );
+  an.dispose();
+  const near = (shown, expected, what) =>
+    assert.ok(Math.abs(shown / expected - 1) < 0.006, `${what}: shown ${shown}, in Node ${expected}`);
+  near(post, median(probes[0].map(({ ratio }) => ratio)), 'Post-Norm, first by last');
+  near(pre, median(probes[1].map(({ ratio }) => ratio)), 'Pre-Norm, first by last');
+  near(last, median(probes[0].map(({ down }, n) => down / probes[1][n].down)), 'the last W2, post by pre');
+  await finish();
+});
+
+test('an edit hides the figures until the stop is restored; looking around does not', { skip }, async () => {
+  const { page, finish } = await lab.open('tour=2');
+  await measured(page);
+  await page.click('[aria-label^="Theme"]');
+  await page.click('nav >> text=中文');
+  await page.waitForSelector(`.tour h2 >> text=${zh.stops[1].title}`);
+  await measured(page);
+  assert.match((await rowsOf(page))[0][0], /残差流/);
+  await page.screenshot({ path: join(shots, 'tour-zh.png') });
+  await page.click('nav >> text=English');
+  await page.selectOption('#field-activation', 'relu');
+  await page.waitForSelector('.tour-measured >> text=/have been changed/');
+  await page.click('[aria-label=Undo]');
+  await measured(page);
+  await page.keyboard.press('1');
+  await page.waitForSelector('.tour-measured >> text=/have been changed/');
+  await page.click('.tour-measured button');
+  await measured(page);
+  assert.equal(await page.getAttribute('[role=tab][aria-selected=true]', 'id'), 'tab-depth');
+  await finish();
+});
+
+test('by keyboard: begin, on, back, end; the title has the focus', { skip }, async () => {
+  const { page, finish } = await lab.open('panel=wiring&c=Mine,d_model:32&rows=4');
+  await page.waitForSelector('#panel .wiring');
+  await page.keyboard.press('t');
+  await page.waitForSelector('.tour h2 >> text=Why residuals');
+  assert.equal(await page.evaluate(() => document.activeElement?.localName), 'h2');
+  await page.keyboard.press('n');
+  await page.waitForSelector('.tour h2 >> text=Why normalise');
+  await page.keyboard.press('p');
+  await page.waitForSelector('.tour h2 >> text=Why residuals');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab'); // Back cannot be pressed at the first stop: the links follow
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.tour h2 >> text=Why normalise');
+  await page.waitForFunction(() => location.hash.includes('tour=2'));
+  await page.keyboard.press('t');
+  await page.waitForFunction(() => !document.querySelector('.tour'));
+  for (let i = 0; i < 4 && (await page.isEnabled('[aria-label=Undo]')); i++) await page.click('[aria-label=Undo]');
+  await page.waitForSelector('.config-card >> text=Mine');
+  await finish();
+});
+
+for (const [name, options] of [
+  [
+    '390',
+    { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, locale: 'zh-CN', colorScheme: 'dark' },
+  ],
+  ['1280', { viewport: { width: 1280, height: 720 } }],
+]) {
+  test(`${name} px: the card does not cover the picture`, { skip }, async () => {
+    const { page, finish } = await lab.open('tour=7', options);
+    await measured(page);
+    await page.waitForFunction(() => {
+      const canvas = document.querySelector('#panel .chart canvas')?.getBoundingClientRect();
+      const card = document.querySelector('.tour').getBoundingClientRect();
+      return canvas && canvas.top >= 0 && canvas.bottom <= card.top + 1;
+    });
+    const [wide, inner] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wide <= inner, `${wide}`);
+    await page.screenshot({ path: join(shots, `tour-${name}.png`) });
+    await finish();
+  });
+}
