@@ -64,68 +64,70 @@ an_status activation_check(size_t activation, double p0, double p1) {
   return AN_OK;
 }
 
-/* y = activation(x), x * factor, activation'(x) * factor, n being a multiple of AN_LANES. */
-typedef void activation_loop(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
-                             double p1);
+/* Worth having their constants held in registers */
+AN_INLINE int held(size_t activation) {
+  return activation == AN_ACT_silu || activation == AN_ACT_gelu_tanh || activation == AN_ACT_sigmoid;
+}
 
-static void apply_vectors(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
-                          double p1) {
-  (void)factor;
-  switch (activation) {
-#define AN_ACTIVATION(id, ...)              \
-  case AN_ACT_##id:                         \
-    map_vectors(y, x, n, act_##id, p0, p1); \
+/* y = activation(x), x * factor, activation'(x) * factor */
+enum { APPLY, MULTIPLY, GRADIENT };
+
+/* n is a multiple of AN_LANES above 0. */
+static void run_vectors(int what, float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
+                        double p1) {
+  if (what == MULTIPLY) {
+    map_product(y, x, factor, n, act_identity, p0, p1);
+  } else if (what == APPLY) {
+    switch (activation) {
+#define AN_ACTIVATION(id, ...)                \
+  case AN_ACT_##id:                           \
+    if (held(AN_ACT_##id))                    \
+      map_held(y, x, n, act_##id, p0, p1);    \
+    else                                      \
+      map_vectors(y, x, n, act_##id, p0, p1); \
     break;
 #include "activation/list.def"
 #undef AN_ACTIVATION
-  }
-}
-
-static void product_vectors(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
-                            double p1) {
-  (void)activation;
-  map_product(y, x, factor, n, act_identity, p0, p1);
-}
-
-static void gradient_vectors(float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
-                             double p1) {
-  switch (activation) {
+    }
+  } else {
+    switch (activation) {
 #define AN_ACTIVATION(id, ...)                             \
   case AN_ACT_##id:                                        \
     map_product(y, x, factor, n, act_##id##_grad, p0, p1); \
     break;
 #include "activation/list.def"
 #undef AN_ACTIVATION
+    }
   }
 }
 
 /* The tail is padded here, for the whole list at once: a tail in every loop would double the code. */
-AN_INLINE void run(activation_loop *loop, float *y, const float *x, const float *factor, size_t n, size_t activation,
-                   double p0, double p1) {
+static void run(int what, float *y, const float *x, const float *factor, size_t n, size_t activation, double p0,
+                double p1) {
   const size_t tail = n % AN_LANES, whole = n - tail;
   if (activation == AN_ACT_swish && p0 == 1) activation = AN_ACT_silu; /* bit for bit */
-  loop(y, x, factor, whole, activation, p0, p1);
+  if (whole) run_vectors(what, y, x, factor, whole, activation, p0, p1);
   if (tail == 0) return;
   float last_x[AN_LANES], last_factor[AN_LANES];
   vf_store(last_x, vf_load_tail(x + whole, tail, 0.0f));
   vf_store(last_factor, vf_load_tail(factor + whole, tail, 0.0f));
-  loop(last_x, last_x, last_factor, AN_LANES, activation, p0, p1);
+  run_vectors(what, last_x, last_x, last_factor, AN_LANES, activation, p0, p1);
   memcpy(y + whole, last_x, tail * sizeof(float));
 }
 
 void activation_apply(float *y, const float *x, size_t n, size_t activation, double p0, double p1) {
-  run(apply_vectors, y, x, x, n, activation, p0, p1);
+  run(APPLY, y, x, x, n, activation, p0, p1);
 }
 
 void activation_gradient(float *dx, const float *x, const float *dy, size_t n, size_t activation, double p0,
                          double p1) {
-  run(gradient_vectors, dx, x, dy, n, activation, p0, p1);
+  run(GRADIENT, dx, x, dy, n, activation, p0, p1);
 }
 
 /* With a gate in pieces that stay in cache, from what is there: no further copy of every activation. */
 enum { PIECE = 256 };
 static void multiply(float *y, const float *x, const float *factor, size_t n) {
-  run(product_vectors, y, x, factor, n, 0, 0, 0);
+  run(MULTIPLY, y, x, factor, n, 0, 0, 0);
 }
 
 void activation_apply_gated(float *y, const float *gate, const float *up, size_t n, size_t activation, double p0,

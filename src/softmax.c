@@ -18,7 +18,7 @@
 
 AN_INLINE vf keep(vf a, vi mask) { return vi_float_bits(vi_and(vf_bits(a), mask)); }
 
-/* y[i] = 2^63 e^(x[i] - max), as good as nothing where x - max is below -126, n being a multiple of AN_LANES.
+/* y[i] = 2^63 e^(x[i] - max), as good as nothing where x - max is below -126; n is a multiple of AN_LANES above 0.
  *
  * x - max alone, rounded, would cost an element up to |x - max| / 2 ULP; but x - (max + n ln 2) is small. max is taken
  * in two, the upper one a multiple of 2^-14, so that its sum with n times the upper part of ln 2, a multiple of 2^-15,
@@ -26,13 +26,18 @@ AN_INLINE vf keep(vf a, vi mask) { return vi_float_bits(vi_and(vf_bits(a), mask)
 AN_ONE_COPY static void exponentials(float *y, const float *x, size_t n, vf max) {
   const vi small = vf_lt(vf_abs(max), vf_set(256.0f));
   const vf top = keep(max, small), shift = keep(max, vi_not(small)), floor = vf_sub(top, vf_set(126.0f));
-  const vf magic = vf_set(0x1.8p9f), high = vf_sub(vf_add(top, magic), magic), low = vf_sub(top, high);
-  for (size_t i = 0; i < n; i += AN_LANES) {
-    const vf v = vf_max(vf_sub(vf_load(x + i), shift), floor);
+  const vf coarse = vf_set(0x1.8p9f), high = vf_sub(vf_add(top, coarse), coarse), low = vf_sub(top, high);
+  if (vi_any(vi_not(small))) {
+    for (size_t i = 0; i < n; i += AN_LANES) vf_store(y + i, vf_sub(vf_load(x + i), shift));
+    x = y;
+  }
+  size_t i = 0;
+  do {
+    const vf v = vf_max(vf_load(x + i), floor);
     const vm_reduced e = vm_reduce_difference(v, high, low, vf_sub(v, top), vm_down());
     const vf power = vm_pow2_down(e);
     vf_store(y + i, vf_madd(power, vm_expm1_reduced(e.r), power));
-  }
+  } while ((i += AN_LANES) < n);
 }
 
 /* ---- Pieces ----
@@ -40,7 +45,7 @@ AN_ONE_COPY static void exponentials(float *y, const float *x, size_t n, vf max)
  * A row, or AN_LANES neighbouring columns at a time, goes through the loops in pieces that are in cache, of whole
  * groups of four vectors. What is left of a row at the end, and columns, are a copy of one group that is filled up.
  */
-enum { GROUP = 4 * AN_LANES, PIECE = 16 * GROUP };
+enum { GROUP = 4 * AN_LANES, PIECE = 64 * GROUP };
 
 /* n elements of a row (lanes 0), or of each of `lanes` neighbouring columns, `stride` apart. */
 typedef struct strip {
@@ -106,13 +111,15 @@ static void softmax(float *y, const float *x, strip s, int flags) {
       scatter(y, e, at, next, s);
     }
     /* Of a row four vectors are added in float, sums of those, and columns, in double. */
-    for (const float *v = e; v < e + size; v += row ? GROUP : AN_LANES) {
-      vf sum = vf_load(v);
-      if (row)
-        sum = vf_add(vf_add(sum, vf_load(v + AN_LANES)), vf_add(vf_load(v + 2 * AN_LANES), vf_load(v + 3 * AN_LANES)));
-      low = vd_add(low, row ? vd_add(vd_low(sum), vd_high(sum)) : vd_low(sum));
-      high = vd_add(high, vd_high(sum));
-    }
+    const float *v = e, *const end = e + size;
+    if (row)
+      for (; v < end; v += GROUP) {
+        const vf sum = vf_add(vf_add(vf_load(v), vf_load(v + AN_LANES)),
+                              vf_add(vf_load(v + 2 * AN_LANES), vf_load(v + 3 * AN_LANES)));
+        low = vd_add(low, vd_add(vd_low(sum), vd_high(sum)));
+      }
+    else
+      for (; v < end; v += AN_LANES) low = vd_add(low, vd_low(vf_load(v))), high = vd_add(high, vd_high(vf_load(v)));
   }
   if (row) {
     low = high = vd_set(vd_sum(low));
@@ -130,10 +137,11 @@ static void softmax(float *y, const float *x, strip s, int flags) {
   for (size_t at = 0; at < s.n; at = next) {
     const float *const in = gather(piece, logged ? x : y, at, s, zero, &size, &next);
     float *const out = in == piece ? piece : y + at;
-    for (size_t i = 0; i < size; i += AN_LANES) {
-      const vf v = vf_load(in + i);
-      vf_store(out + i, logged ? vf_sub(vf_sub(v, max), by) : vf_mul(v, by));
-    }
+    size_t i = 0;
+    if (logged)
+      for (; i < size; i += AN_LANES) vf_store(out + i, vf_sub(vf_sub(vf_load(in + i), max), by));
+    else
+      for (; i < size; i += AN_LANES) vf_store(out + i, vf_mul(vf_load(in + i), by));
     if (in == piece) scatter(y, piece, at, next, s);
   }
 }

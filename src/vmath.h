@@ -43,6 +43,12 @@ AN_INLINE vm_reduced vm_reduce(vf v, vf magic) {
   const vf n = vf_sub(z, magic);
   return (vm_reduced){vf_nmadd(n, vf_set(0x1.7f7d1cp-20f), vf_nmadd(n, vf_set(0x1.62e4p-1f), v)), vf_bits(z)};
 }
+/* Parts of e^-v, but r is v + n ln 2: of the other sign, to spare a negation. For vm_expm1_minus. */
+AN_INLINE vm_reduced vm_reduce_minus(vf v, vf magic) {
+  const vf z = vf_nmadd(v, vf_set(0x1.715476p+0f), magic);
+  const vf n = vf_sub(z, magic);
+  return (vm_reduced){vf_madd(n, vf_set(0x1.7f7d1cp-20f), vf_madd(n, vf_set(0x1.62e4p-1f), v)), vf_bits(z)};
+}
 /* v = high + low, |low| <= 2^-10 |high| */
 AN_INLINE vm_reduced vm_reduce_sum(vf high, vf low, vf magic) {
   const vf z = vf_madd(high, vf_set(0x1.715476p+0f), magic);
@@ -90,6 +96,14 @@ AN_INLINE vf vm_expm1_tail(vf r, vf r2) {
 AN_INLINE vf vm_expm1_reduced(vf r) {
   const vf r2 = vf_mul(r, r);
   return vf_madd(r2, vm_expm1_tail(r, r2), r);
+}
+
+/* 1 - e^-r, bit for bit what the function above gives for -r, negated */
+AN_INLINE vf vm_expm1_minus(vf r) {
+  const vf r2 = vf_mul(r, r);
+  const vf low = vf_nmadd(r, vf_set(0x1.555482p-3f), vf_set(0x1.fffffcp-2f));
+  const vf high = vf_nmadd(r, vf_set(0x1.12448ep-7f), vf_set(0x1.555826p-5f));
+  return vf_nmadd(r2, vf_madd(vf_madd(r2, vf_set(0x1.6afd8p-10f), high), r2, low), r);
 }
 
 /* 2^n in two factors, for -252 <= n <= 254: 2^floor(n/2) and the rest. */
@@ -178,26 +192,31 @@ AN_INLINE vf vm_log1p(vf x) {
   return vf_select(vf_le(x, vf_set(0x1.fffffep127f)), y, x);
 }
 
+/* x sigmoid(v), the denominator being 2^-41 (1 + e^-v), rounded thrice and last where it may be subnormal. What the
+ * quotient is from 2^88 on, where it may be infinite, the result is x. */
+AN_INLINE vf vm_gate(vf x, vf denominator) {
+  const vf y = vf_mul(vf_div(x, denominator), vf_set(0x1p-41f));
+  return vf_min(y, vf_max(x, vf_set(0.0f)));
+}
 /* 2^-41 (1 + e^v), of parts biased so: 1 + e^v may be 2^162. One addition is rounded, 1 + 2^n being exact up to n = 23.
  */
 AN_INLINE vf vm_one_more(vm_reduced e) {
   const vf power = vi_float_bits(vi_shl(e.bits, 23));
   return vf_madd(power, vm_expm1_reduced(e.r), vf_add(power, vf_set(0x1p-41f)));
 }
-/* x sigmoid(v), the parts being those of e^-v, rounded thrice and last where it may be subnormal. What the quotient is
- * from 2^88 on, where it may be infinite, the result is x. */
-AN_INLINE vf vm_gate(vf x, vm_reduced e) {
-  const vf y = vf_mul(vf_div(x, vm_one_more(e)), vf_set(0x1p-41f));
-  return vf_min(y, vf_max(x, vf_set(0.0f)));
+/* 2^-41 (1 + e^-v), of vm_reduce_minus(v) */
+AN_INLINE vf vm_one_more_minus(vm_reduced e) {
+  const vf power = vi_float_bits(vi_shl(e.bits, 23));
+  return vf_nmadd(power, vm_expm1_minus(e.r), vf_add(power, vf_set(0x1p-41f)));
 }
 
 /* 1 / (1 + e^-x) <= 1.8 ULP everywhere; never above 1 or below 0. As vm_one_more, with the error of 1 + 2^n put back:
  * at n = 24 it is a whole ULP. */
 AN_INLINE vf vm_sigmoid(vf x) {
   const vf one = vf_set(0x1p-41f);
-  const vm_reduced e = vm_reduce(vf_neg(vf_min(vf_max(x, vf_set(-104.0f)), vf_set(26.0f))), vm_odds());
+  const vm_reduced e = vm_reduce_minus(vf_min(vf_max(x, vf_set(-104.0f)), vf_set(26.0f)), vm_odds());
   const vf power = vi_float_bits(vi_shl(e.bits, 23)), sum = vf_add(power, one), lost = vf_sub(one, vf_sub(sum, power));
-  return vf_div(one, vf_add(sum, vf_madd(power, vm_expm1_reduced(e.r), lost)));
+  return vf_div(one, vf_add(sum, vf_nmadd(power, vm_expm1_minus(e.r), lost)));
 }
 
 /* tanh(x) / x - 1 for |x| <= 0.55. Relative error of tanh 2^-29.8. */

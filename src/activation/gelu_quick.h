@@ -2,7 +2,7 @@
 AN_INLINE vf act_gelu_quick(vf x, double p0, double p1) {
   (void)p0, (void)p1;
   x = vf_max(x, vf_set(-65.0f));
-  return vm_gate(x, vm_reduce_scaled(vf_min(x, vf_set(26.0f)), -1.702, vm_odds()));
+  return vm_gate(x, vm_one_more(vm_reduce_scaled(vf_min(x, vf_set(26.0f)), -1.702, vm_odds())));
 }
 /* gelu_quick'(x) = silu'(1.702 x). */
 AN_INLINE vf act_gelu_quick_grad(vf x, double p0, double p1) {

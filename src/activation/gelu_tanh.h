@@ -8,7 +8,8 @@ AN_INLINE vf act_gelu_tanh(vf x, double p0, double p1) {
   /* -2u / ln 2 = x (a + b x^2) */
   const vd a = vd_set(-2.302208198145525), b = vd_set(-0.10294323958007217);
   const vd low = vd_low(c), high = vd_high(c);
-  return vm_gate(x, vm_reduce_pow2(low, high, vd_madd(vd_mul(low, low), b, a), vd_madd(vd_mul(high, high), b, a)));
+  const vd y_low = vd_madd(vd_mul(low, low), b, a), y_high = vd_madd(vd_mul(high, high), b, a);
+  return vm_gate(x, vm_one_more(vm_reduce_pow2(low, high, y_low, y_high)));
 }
 /* gelu_tanh'(x) = sigmoid(v) + x v' sigmoid'(v), v = 2u. At 11 it is 1, at -11 it is 0. */
 AN_INLINE vf act_gelu_tanh_grad(vf x, double p0, double p1) {
