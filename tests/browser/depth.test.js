@@ -185,7 +185,7 @@ test('one cursor for all charts; a quantity becomes the large one; ratios to A',
 
   await page.click('[aria-label="Size of the stream: show large"]');
   await page.waitForSelector('.depth-main h2:has-text("Size of the stream")');
-  await page.check('[aria-label^="Each configuration by A"]');
+  await page.check('[aria-label^="Each configuration"]');
   await page.click('.depth-main button:has-text("Table")');
   const cells = await page.$$eval('.depth-main tbody tr', (all) =>
     [...all.at(-1).cells].map((cell) => cell.textContent),
@@ -223,7 +223,7 @@ test('what ends, what cannot run and what has no prediction says why; the rest i
   assert.equal(rows[5][5], '–');
   const said = await page.textContent('.explain');
   assert.match(said, /D at 64 × 172 \(width × d_ff\) in place of 4096 × 11008/);
-  assert.match(said, /init_std of D larger/);
+  assert.match(said, /init_std of D/);
   assert.match(said, /F, no prediction: this norm takes statistics over tokens/);
   await page.screenshot({ path: join(shots, 'depth-faults.png') });
   await page.selectOption('[aria-label=Show]', 'weights');
