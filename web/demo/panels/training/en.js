@@ -4,9 +4,9 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export default {
   title: 'Training',
-  loading: 'Making the models…',
+  loading: 'Building the models…',
   cannot: 'Training cannot start',
-  again: 'Once more',
+  again: 'Try again',
   task: 'Task',
   tasks: {
     spiral: 'spiral',
@@ -94,13 +94,13 @@ export default {
     [`${value || 'not finite'} at step ${step}`, block && `block ${block}`, part].filter(Boolean).join(', '),
   diverged: (name, what) => `${name} diverged: ${what}. It has stopped there, the others go on.`,
   rewound: (name, step) =>
-    `${name} stands at step ${step}. A lower learning rate, set above, acts from here on for all; as it was it may diverge once more.`,
+    `${name} stands at step ${step}. A lower learning rate, set above, acts from here on for all; unchanged it may diverge again.`,
   rewindTo: (step) => `Rewind to step ${step}`,
-  goOn: 'Go on as it was',
+  goOn: 'Go on unchanged',
   restart: 'From the start',
   parts: { ffn: 'FFN', mixing: 'mixing' },
   loss: 'Loss',
-  lossNote: 'each step’s batch; thick: smoothed over about ten steps',
+  lossNote: 'thin: each step’s batch; thick: smoothed over about ten steps',
   logLoss: 'Loss on a logarithmic axis',
   logShort: 'log',
   metrics: { accuracy: 'Accuracy', r2: 'Share of variance explained (R²)', loss: 'Loss on the held-out text' },
@@ -118,20 +118,20 @@ export default {
   heldOut: 'held out',
   smoothed: 'smoothed',
   heat: 'Gradient norm by block',
-  heatNote: 'from left to right the steps, from bottom to top the blocks; before clipping',
+  heatNote: 'steps left to right, blocks bottom to top; before clipping',
   heatAt: (name, step, layer, value) => `${name}, step ${step}, block ${layer}: ${value}`,
   layers: '‖∂L/∂θ‖ of a block',
   layer: 'block',
   atStepOf: (letter, step) => `${letter}, step ${step}`,
   gallery: {
-    classification: 'How the plane is parted',
+    classification: 'How the plane is divided',
     regression: 'Predictions beside targets',
     sequence: 'Answers to held-out questions',
     text: 'What the models write',
   },
   galleryNotes: {
-    classification: 'the stronger the colour the surer the model; points: held out',
-    regression: 'across the target, up the prediction; on the line they are equal',
+    classification: 'stronger colour: surer model; points: held-out data',
+    regression: 'x: target, y: prediction; equal on the line',
     sequence: 'wrong symbols underlined',
     text: 'going on with the held-out text, drawn by the model’s probabilities at temperature 0.7',
   },
@@ -154,7 +154,7 @@ export default {
   states: { learning: 'finite', rewound: 'rewound, waits' },
   lessons: {
     vanished: (post, pre) =>
-      `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}), whose stream goes past the norms, ${pre.kept ? 'keeps it' : 'has lost it too'}. Try a warm-up of 50 steps.`,
+      `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}), whose stream goes past the norms, ${pre.kept ? 'keeps it' : 'has lost it too'}. Try a warm-up of 40 steps.`,
     there: (post, pre) =>
       `In step 1 block 1 gets ${post.first} times what the last block gets with Post-Norm (${post.letter}), and ${post.now} times now: so far it has not vanished. More blocks or a higher rate make it vanish within the first steps, that of Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}) later, if at all.`,
     warm: (post, pre, steps) =>

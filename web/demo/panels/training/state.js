@@ -4,10 +4,11 @@ import { flag, integer, number, oneOf } from '../../props.js';
 
 /**
  * The tasks of addnorm/tasks, each with settings under which pre-norm of width 32 learns it within the steps; the choice
- * of a task sets them. In spiral, circles, majority and text post-norm fails without warm-up and learns with 50 steps of it.
+ * of a task sets them. In spiral post-norm fails without warm-up (an accuracy of at most 0.54 in the 6 seeds tried, where
+ * pre-norm has 0.97) and learns with 40 steps of it (0.96).
  */
 export const RECIPES = {
-  spiral: { trainBatch: 64, trainRate: 0.003, trainSteps: 200, trainDepth: 16 },
+  spiral: { trainBatch: 64, trainRate: 0.002, trainSteps: 200, trainDepth: 20 },
   circles: { trainBatch: 64, trainRate: 0.003, trainSteps: 100, trainDepth: 16 },
   xor: { trainBatch: 64, trainRate: 0.003, trainSteps: 200, trainDepth: 16 },
   gaussians: { trainBatch: 64, trainRate: 0.003, trainSteps: 100, trainDepth: 16 },

@@ -3,7 +3,7 @@ const list = (items) => items.join('、');
 
 export default {
   title: '训练',
-  loading: '正在建立模型…',
+  loading: '正在建立模型……',
   cannot: '无法开始训练',
   again: '重试',
   task: '任务',
@@ -25,8 +25,8 @@ export default {
     xor: '任务：两个坐标的符号是否不同？',
     gaussians: '任务：四团略有重叠的点云，一个点属于哪一团？',
     teacher_student: '任务：拟合一个随机权重的前馈网络对随机向量的输出。',
-    copy: '任务：六个符号之后是同样多的标记，把符号照样说一遍。',
-    reverse: '任务：六个符号之后是同样多的标记，把符号倒着说一遍。',
+    copy: '任务：六个符号之后是同样多的标记，照原样复述这些符号。',
+    reverse: '任务：六个符号之后是同样多的标记，倒着复述这些符号。',
     modular_addition: '任务：两个数和一个标记，求和模 11。训练中出现 b + a 的，测试用 a + b。',
     majority: '任务：十五个符号和一个标记，哪个符号出现得更多？',
     text: '任务：预测一段短文的下一个字符，最后十分之一留作测试。',
@@ -66,7 +66,7 @@ export default {
   perSecond: (speed) => `每秒 ${speed} 步`,
   hiddenNote: '所有配置每一步都用同一批数据。标签页不可见或切换到别的面板时暂停。',
   changed: {
-    variant: '构建版本',
+    variant: '运行版本',
     seed: '种子',
     task: '任务',
     batch: '批大小',
@@ -94,9 +94,9 @@ export default {
   rewindTo: (step) => `回到第 ${step} 步`,
   goOn: '按原样继续',
   restart: '从头开始',
-  parts: { ffn: 'FFN', mixing: '混合层' },
+  parts: { ffn: '前馈网络', mixing: '混合' },
   loss: '损失',
-  lossNote: '每步的批上的损失；粗线：约十步的平滑',
+  lossNote: '细线：每步的批；粗线：约十步的平滑',
   logLoss: '损失用对数坐标',
   logShort: '对数',
   metrics: { accuracy: '准确率', r2: '解释的方差比例（R²）', loss: '留出文本上的损失' },
@@ -147,16 +147,16 @@ export default {
   firstByLastNote: '首块 ÷ 末块：梯度范数之比，第 1 步 → 最近十个点',
   parameters: '参数量',
   state: '状态',
-  states: { learning: '有限', rewound: '已回退，等待' },
+  states: { learning: '数值正常', rewound: '已回退，等待' },
   lessons: {
     vanished: (post, pre) =>
-      `Post-Norm（${post.letter}）的梯度并非一开始就消失：第 1 步时首块得到的是末块的 ${post.first} 倍。它在最初几步内消失，现在只有 ${post.now} 倍：没有预热时，最初几步让每个权重都走满学习率，所有输入变得越来越像。Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）的残差流绕过归一化，${pre.kept ? '梯度得以保留' : '但梯度也消失了'}。把预热设为 50 步试试。`,
+      `Post-Norm（${post.letter}）的梯度并非一开始就消失：第 1 步时首块得到的是末块的 ${post.first} 倍。它在最初几步内消失，现在只有 ${post.now} 倍：没有预热时，最初几步每个权重的改动都达到整个学习率，所有输入变得越来越像。Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）的残差流绕过归一化，${pre.kept ? '梯度得以保留' : '但梯度也消失了'}。把预热设为 40 步试试。`,
     there: (post, pre) =>
       `Post-Norm（${post.letter}）在第 1 步时首块得到的梯度是末块的 ${post.first} 倍，现在是 ${post.now} 倍：到目前为止没有消失。块数更多或学习率更高时，它会在最初几步内消失；Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）则更晚，甚至不会。`,
     warm: (post, pre, steps) =>
       `学习率在 ${steps} 步内升高，最初的更新很小：Post-Norm（${post.letter}）的首块在第 1 步得到末块的 ${post.first} 倍梯度，现在是 ${post.now} 倍（Pre-Norm，${pre.letter}：${pre.first} 与 ${pre.now}）。若最终学习率对这个深度过高，预热只是推迟了消失。`,
   },
   method: (mixings) =>
-    `归一化的位置与种类、激活函数、门控和初始权重取自各配置；深度和宽度取自本面板，d_ff 按配置的比例。词元混合按配置所写，否则按任务所需：${list(mixings.map((name) => ({ none: '不混合', mean: '取平均', attention: '注意力' })[name]))}。所有数值都在本浏览器中算得。`,
-  untrained: (letters) => `${letters}：使用初始权重，而非训练好的权重。`,
+    `归一化的位置与种类、激活函数、门控和初始权重取自各配置；深度和宽度取自本面板，d_ff 按配置的比例。词元混合按配置所写，否则按任务所需：${list(mixings.map((name) => ({ none: '不混合', mean: '取均值', attention: '注意力' })[name]))}。所有数值都在本浏览器中算得。`,
+  untrained: (letters) => `${letters}：使用初始权重，而非预训练权重。`,
 };
