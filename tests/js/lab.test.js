@@ -246,7 +246,7 @@ test('JSON: nested arrays of one shape; words for what JSON has no numbers for',
   });
   assert.throws(() => parseJson('[1, 2'), fails('JSON_SYNTAX'));
   assert.throws(() => parseJson('7'), fails('SCALAR'));
-  assert.throws(() => parseJson('{}'), fails('SCALAR'));
+  for (const text of ['{}', 'null']) assert.throws(() => parseJson(text), fails('NOT_AN_ARRAY'));
   assert.throws(() => parseJson('[]'), fails('EMPTY'));
   assert.throws(() => parseJson('[[1, 2], [3]]'), fails('RAGGED'));
   assert.throws(() => parseJson('[[1, 2], 3]'), fails('RAGGED'));
@@ -308,6 +308,8 @@ test('any bytes under any name give numbers or an InputError', () => {
 test('an input whose last axis is not d_model is refused', () => {
   checkWidth({ shape: [4, 128] }, 128);
   assert.throws(() => checkWidth({ shape: [4, 100] }, 128), fails('WIDTH'));
+  const wide = { data: new Float32Array(8), shape: [2, 4] };
+  assert.throws(() => makeInput({ d_model: 2 }, { file: wide }), { code: 'SHAPE_MISMATCH' }, 'rows are not cut up');
 });
 
 // ---- Presets and fields against the module
@@ -677,6 +679,10 @@ test('what is said about the blocks follows their fields', () => {
   assert.deepEqual(say(values, { selected: 0 }), ['post 0 true', 'peri 1 true'], 'the next one that differs');
   assert.deepEqual(say(of({ norm: 'none' }, { residual: false })), ['none 0 false', 'no_residual 1 true']);
   assert.deepEqual(say(of({ placement: 'post' }), { trained: [true], selected: 0 }), ['post 0 false']);
+  const peri = of({ placement: 'post', eps: 1 }, { placement: 'peri' });
+  const measured = [{ output: { rms: 0.7 } }, { output: { rms: 1.4 }, stages: { branch: { rms: 1 } } }];
+  const said = explanations(peri, [false, false], 1, measured).map(({ toOne }) => toOne);
+  assert.deepEqual(said, [false, true], 'what was measured has the last word');
   for (const { name } of catalog.placements) {
     const [{ key, source }] = explanations(of({ placement: name }), [false], 0);
     assert.equal(key, name);

@@ -92,6 +92,7 @@ export function parseJson(text) {
   } catch (error) {
     throw new InputError('JSON_SYNTAX', { message: error.message });
   }
+  if (typeof root === 'object' && !Array.isArray(root)) throw new InputError('NOT_AN_ARRAY');
   const shape = [];
   for (let value = root; Array.isArray(value); value = value[0]) {
     if (shape.length === MAX_AXES) throw new InputError('AXES', { axes: `> ${MAX_AXES}`, limit: MAX_AXES });

@@ -183,6 +183,7 @@ export default {
     NPY_DTYPE: ({ dtype }) => `The dtype is ${dtype}; float32 is needed: save array.astype('float32').`,
     NPY_FORTRAN: () => 'The array is in Fortran order; save np.ascontiguousarray(array).',
     TRUNCATED: ({ expected, got }) => `The file is cut off: ${expected} bytes expected, ${got} there.`,
+    NOT_AN_ARRAY: () => 'There is no array of numbers in it, such as [[1, 2], [3, 4]].',
     SCALAR: () => 'A single number; an array of at least one axis is needed.',
     AXES: ({ axes, limit }) => `${axes} axes; at most ${limit}.`,
     JSON_SYNTAX: ({ message }) => `Not valid JSON: ${message}`,

@@ -229,6 +229,7 @@ export default {
     NPY_DTYPE: ({ dtype }) => `数据类型为 ${dtype}，应为 float32：请用 array.astype('float32') 转换后再保存。`,
     NPY_FORTRAN: () => '数组为 Fortran 顺序：请用 np.ascontiguousarray(array) 转换后再保存。',
     TRUNCATED: ({ expected, got }) => `文件不完整：应有 ${expected} 字节，实有 ${got}。`,
+    NOT_AN_ARRAY: () => '其中没有数值数组，例如 [[1, 2], [3, 4]]。',
     SCALAR: () => '只有一个数值，至少需要一维数组。',
     AXES: ({ axes, limit }) => `数组有 ${axes} 维，最多支持 ${limit} 维。`,
     JSON_SYNTAX: ({ message }) => `JSON 格式有误：${message}`,
