@@ -128,6 +128,18 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
   await finish();
 });
 
+test('a link with names that there are not still opens every panel', { skip }, async () => {
+  const damaged = 'rows=4&c=A,d_model:-5,norm:foo,placement:toString,activation:zz,mixing:zz,init:on&c=B,d_model:16';
+  const { page, finish } = await open(damaged);
+  await page.waitForSelector(`${PANEL} .explain`);
+  assert.match(await page.textContent('.error-text >> nth=0'), /Not computed.*got -5/);
+  for (const panel of ['wiring', 'activations', 'depth', 'weights', 'forward']) {
+    await page.click(`#tab-${panel}`);
+    await page.waitForSelector(`${PANEL}[aria-labelledby=tab-${panel}][aria-busy="false"]`);
+  }
+  await finish();
+});
+
 test('rename, duplicate and remove by the menu, with the keyboard', { skip }, async () => {
   const { page, finish } = await open('rows=4');
   await settled(page);

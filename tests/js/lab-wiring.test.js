@@ -72,6 +72,11 @@ test('what is drawn, from bottom to top', () => {
   assert.ok(labels({ placement: 'rezero', alpha: 0 }).includes('× a = 0'));
 });
 
+test('sizes that are none are drawn as equal ones', () => {
+  const equal = widths({ d_model: 8, d_ff: 8 });
+  for (const d_model of ['zz', -5, 0, Number.NaN]) assert.deepEqual(widths({ d_model, d_ff: 16 }), equal);
+});
+
 test('every line of a drawing has its gradient, every part leads to a field, and nothing stands on another', () => {
   const fields = new Set(catalog.fields.map(({ name }) => name));
   for (const own of blocks()) {
@@ -106,7 +111,8 @@ test('what is compared is what differs', () => {
     return [[...changed], gone];
   };
   assert.deepEqual(changes({}), [[], []]);
-  assert.deepEqual(changes({ placement: 'pre' }), [['norm'], ['LayerNorm']]);
+  assert.deepEqual(changes({ placement: 'pre' }), [['norm'], []], 'moved, not gone');
+  assert.deepEqual(changes({ norm: 'none' }), [[], ['LayerNorm']]);
   assert.deepEqual(changes({ activation: 'relu' }), [['activation'], []]);
   assert.deepEqual(changes({ norm: 'rms_norm' }), [['stream_norm'], []]);
   assert.deepEqual(changes({ d_ff: 256 }), [['up', 'down'], []]);

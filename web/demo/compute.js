@@ -51,10 +51,19 @@ export function rowsWithin(rows, { flopsPerRow, flopsPerPair }, limit = MAX_FLOP
 /** The rows that a configuration gets, seeded or from the file: one sequence. */
 export function makeInput(values, { rows, seed, inputMean, inputStd, file }) {
   const d = values.d_model;
+  if (file) checkRows(file.shape, d);
   const given = file ? file.data.length / d : rows;
   const used = rowsWithin(given, estimate(values));
   const data = file ? file.data.slice(0, used * d) : seededNormal(seed, used * d, inputMean, inputStd);
   return { data, shape: [1, used, d], rows: used, given };
+}
+
+// Rows of another width could be cut up into such of this one, and would mean nothing.
+function checkRows(shape, d) {
+  const last = shape[shape.length - 1];
+  if (last === d) return;
+  const message = `the input file has ${last} numbers in a row, d_model is ${d}`;
+  throw Object.assign(new Error(message), { code: 'SHAPE_MISMATCH' });
 }
 
 /** A block with seeded weights, replaced by a trained model's where it has such a parameter. */

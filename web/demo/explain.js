@@ -14,14 +14,21 @@ const SOURCES = {
 // Norms over a token's features after which, with weights of 1, its RMS is 1.
 const TO_ONE = ['layer_norm', 'layer_norm_std', 'rms_norm', 'rms_norm_outside'];
 
+// A large ε, a width of 1 or an input of zeros keep a norm from it.
+function isOne(key, result) {
+  const rms = (key === 'post' ? result?.output : result?.stages?.branch)?.rms;
+  return rms === undefined || Math.abs(rms - 1) < 0.01;
+}
+
 /**
  * What is to be said: one entry for the first configuration and one for the selected or the next that is wired in
  * another way.
  * @param {object[]} values every field of each configuration
  * @param {boolean[]} trained whether a configuration has trained weights
+ * @param {object[]} [results] what has been measured of each: { output, stages }, if it is there yet
  * @returns {{ letters: number[], key: string, toOne: boolean, source?: string[] }[]}
  */
-export function explanations(values, trained, selected) {
+export function explanations(values, trained, selected, results = []) {
   const keyOf = ({ placement, residual, norm }) => {
     if (!residual) return 'no_residual';
     return norm === 'none' && !['none', 'rezero'].includes(placement) ? 'none' : placement;
@@ -31,7 +38,11 @@ export function explanations(values, trained, selected) {
   return [keys[0], other].filter(Boolean).map((key) => {
     const letters = keys.flatMap((own, index) => (own === key ? [index] : []));
     const toOne = letters.every(
-      (index) => TO_ONE.includes(values[index].norm) && values[index].weight_offset === 0 && !trained[index],
+      (index) =>
+        TO_ONE.includes(values[index].norm) &&
+        values[index].weight_offset === 0 &&
+        !trained[index] &&
+        isOne(key, results[index]),
     );
     return { letters, key, toOne, source: SOURCES[key] };
   });

@@ -20,7 +20,8 @@ const slanted = (label) => textWidth(label) - 22;
 
 /** The narrower of d_model and d_ff by the root of their ratio, so that 1 : 4 and 1 : 1 are told apart and text fits. */
 export function widths({ d_model, d_ff }) {
-  const ratio = d_ff / d_model;
+  const own = d_ff / d_model;
+  const ratio = own > 0 && own < Infinity ? own : 1; // sizes of a damaged link are no numbers
   const narrow = Math.max(NARROWEST, WIDEST * Math.sqrt(Math.min(ratio, 1 / ratio)));
   return ratio >= 1 ? { model: narrow, hidden: WIDEST } : { model: WIDEST, hidden: narrow };
 }

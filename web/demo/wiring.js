@@ -147,18 +147,19 @@ const signature = ({ label, full, causal }) => JSON.stringify([label, full, Bool
 
 /**
  * What is other in a drawing than in the one that it is compared with.
- * @returns {{ changed: Set<string>, gone: string[] }} ids of the parts that are new or other, labels of those not there
+ * @returns {{ changed: Set<string>, gone: string[] }} ids of the parts that are new or other, labels of those that
+ *   are nowhere: a norm at another place has moved
  */
 export function compare(drawing, reference) {
   const former = new Map(partsOf(reference).map((part) => [part.id, part]));
   const parts = partsOf(drawing);
-  const own = new Set(parts.map(({ id }) => id));
+  const own = new Set(parts.flatMap(({ id, label }) => [id, label]));
   return {
     changed: new Set(
       parts
         .filter(({ id, ...part }) => !former.has(id) || signature(former.get(id)) !== signature(part))
         .map(({ id }) => id),
     ),
-    gone: [...former.values()].filter(({ id }) => !own.has(id)).map(({ label }) => label),
+    gone: [...former.values()].filter(({ id, label }) => !own.has(id) && !own.has(label)).map(({ label }) => label),
   };
 }

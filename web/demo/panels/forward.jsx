@@ -5,7 +5,7 @@ import { LETTERS } from '../parts/configs.jsx';
 import { Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { trainedOf } from '../presets.js';
-import { catalog, file, set, state, text } from '../session.js';
+import { catalog, file, keys, results, set, state, text } from '../session.js';
 import { SIGNALS } from '../state.js';
 import { Histogram } from './forward/histogram.jsx';
 import { Sizes } from './forward/sizes.jsx';
@@ -46,7 +46,11 @@ function Explanation() {
   const trained = configs.map(({ weights }) => Boolean(trainedOf(weights)));
   const lettersOf = (indices) => indices.map((index) => LETTERS[index]).join(t.sign.list);
   const withTrained = trained.flatMap((own, index) => (own ? [index] : []));
-  const said = explanations(values, trained, selected);
+  // A damaged link may name a placement that there is not.
+  const measured = keys.value.map((key, index) =>
+    results.value[index]?.key === key ? results.value[index].result : undefined,
+  );
+  const said = explanations(values, trained, selected, measured).filter(({ key }) => Object.hasOwn(f.placements, key));
   const sources = new Map(said.flatMap(({ source }) => (source ? [source] : [])));
   return (
     <div class="explain">

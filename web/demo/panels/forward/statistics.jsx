@@ -107,5 +107,5 @@ function brokenText({ nan, plusInfinity, minusInfinity, count: total }) {
 
 // Where tokens are mixed first, the branch meets the stream behind that.
 function ratioText({ x, middle = x, branch }) {
-  return middle.rms > 0 ? number(branch.rms / middle.rms) : '–';
+  return middle.rms > 0 && branch.rms !== null ? number(branch.rms / middle.rms) : '–';
 }
