@@ -129,6 +129,11 @@ test('the first visit has an empty link but for its configurations, and every pr
   assert.deepEqual(Object.keys(first).sort(), [...state.PROPS.map(({ name }) => name), 'configs'].sort());
 });
 
+test('what every object has is neither a field nor the name of anything', () => {
+  const [config] = state.decodeState('c=A,toString:1,norm:toString,activation:constructor,d_model:8').configs;
+  assert.deepEqual(config.values, { d_model: 8 });
+});
+
 test('a link of the first version opens as it did', () => {
   const old = state.decodeState('c=Own,d_model:64&rows=64&seed=3');
   assert.equal(old.panel, 'forward');

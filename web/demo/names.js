@@ -27,7 +27,7 @@ const GATED_NAMES = {
   identity: 'Bilinear',
 };
 
-/** The field's usual name where it has one, the module's otherwise. */
-export const normName = (name) => NORM_NAMES[name] ?? name;
+/** The field's usual name where it has one, the module's otherwise. Always a text: a damaged link may say `on`. */
+export const normName = (name) => NORM_NAMES[name] ?? String(name);
 export const activationName = (name, gated) =>
-  gated ? (GATED_NAMES[name] ?? `${ACTIVATION_NAMES[name] ?? name} GLU`) : (ACTIVATION_NAMES[name] ?? name);
+  gated ? (GATED_NAMES[name] ?? `${ACTIVATION_NAMES[name] ?? name} GLU`) : (ACTIVATION_NAMES[name] ?? String(name));

@@ -107,6 +107,9 @@ function encodeConfig({ name, preset, weights, values, color }) {
   return [escapeText(name), ...pairs].join(',');
 }
 
+// What every object has, and would be found in any table of names.
+const isInherited = (word) => word in Object.prototype;
+
 function decodeConfig(text) {
   const [name, ...pairs] = text.split(',');
   const config = { name: cleanName(unescapeText(name)), preset: '', weights: '', values: {} };
@@ -115,7 +118,9 @@ function decodeConfig(text) {
     if (key === 'preset' || key === 'weights') config[key] = isId(key, value) ? value : '';
     else if (key === 'color') {
       if (COLORS.has(value)) config.color = Number(value);
-    } else if (/^[a-z]\w{0,40}$/i.test(key) && !(key in Object.prototype)) config.values[key] = decodeValue(value);
+    } else if (/^[a-z]\w{0,40}$/i.test(key) && !isInherited(key) && !isInherited(value)) {
+      config.values[key] = decodeValue(value);
+    }
   }
   return config;
 }
