@@ -35,6 +35,9 @@ wanted=(
   /usr/include/simde/wasm/simd128.h:libsimde-dev
   /usr/bin/valgrind:valgrind
   /usr/bin/chromium:chromium
+  /usr/bin/firefox-esr:firefox-esr
+  /usr/bin/WebKitWebDriver:webkit2gtk-driver
+  /usr/bin/Xvfb:xvfb
   "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk"
   "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core"
 )

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { extract, modelFile } from './models/extract.js';
+import { earlyWorker } from './plugins/early.js';
 import { offline } from './plugins/offline.js';
 import { intoOneFile, oneFile } from './plugins/one-file.js';
 import { contentSecurityPolicy } from './plugins/policy.js';
@@ -31,8 +32,13 @@ const models = ['ppocrv4_rec_block0', 'ppocrv4_rec_block1'];
 const site = {
   publicDir,
   worker: { format: 'es' },
-  plugins: [contentSecurityPolicy, offline(publicDir)],
-  build: { outDir: path('../dist/site'), emptyOutDir: true, assetsInlineLimit: 0 },
+  plugins: [earlyWorker, contentSecurityPolicy, offline(publicDir)],
+  build: {
+    outDir: path('../dist/site'),
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    rolldownOptions: { input: { index: path('./demo/index.html'), workers: path('./demo/workers.js') } },
+  },
 };
 const file = {
   publicDir: false,

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -45,8 +46,9 @@ const types = {
  * @param {Record<string, string>} folders address prefix → folder; may be changed while it serves
  * @param {Record<string, string>} [texts] address → HTML or JavaScript
  * @param {Record<string, string>} [headers] sent with every answer
+ * @param {{ gzip?: boolean }} [options] gzip: as hosts do, where the browser takes it
  */
-export async function serve(folders, texts = {}, headers = {}) {
+export async function serve(folders, texts = {}, headers = {}, { gzip = false } = {}) {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -59,7 +61,10 @@ export async function serve(folders, texts = {}, headers = {}) {
       const prefix = Object.keys(folders).find((candidate) => path.startsWith(candidate));
       const file = normalize(path.slice(prefix.length));
       assert.ok(!file.startsWith('..'));
-      response.end(await readFile(join(folders[prefix], path.endsWith('/') ? join(file, 'index.html') : file)));
+      const content = await readFile(join(folders[prefix], path.endsWith('/') ? join(file, 'index.html') : file));
+      if (!gzip || !/\bgzip\b/.test(request.headers['accept-encoding'])) return response.end(content);
+      response.setHeader('content-encoding', 'gzip');
+      response.end(gzipSync(content));
     } catch {
       response.statusCode = 404;
       response.end('not found');

@@ -9,6 +9,7 @@ import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
 import { announcement, busy, catalog, fatal, set, state, text } from './session.js';
 import { useFileDrop } from './shell/file-drop.js';
+import { useLater } from './shell/later.js';
 import { lazy, Waiting } from './shell/lazy.jsx';
 import { Notices } from './shell/notices.jsx';
 import { ShortcutDialog } from './shell/shortcut-dialog.jsx';
@@ -35,6 +36,7 @@ export function App() {
   const [adding, setAdding] = useState(false);
   const [sheet, setSheet] = useState(false);
   const [help, setHelp] = useState(false);
+  const inspecting = useLater(Boolean(catalog.value)); // after the panel
   const dropping = useFileDrop();
   useShortcuts({ add: () => setAdding(true), help: () => setHelp(true) });
 
@@ -72,7 +74,7 @@ export function App() {
         sidebar && (
           <aside class="sidebar" aria-label={t.configs.title}>
             <ConfigList onAdd={() => setAdding(true)} />
-            {catalog.value && <Inspector onEdit={edit} />}
+            {inspecting && <Inspector onEdit={edit} />}
           </aside>
         )
       )}

@@ -7,7 +7,10 @@ import './styles.css';
 import './shell/style.css';
 
 start(); // the worker starts up while the page is drawn
-const place = document.getElementById('app');
-place.replaceChildren(); // what index.html shows until now
-render(<App />, place);
-keepOffline();
+// In a task of its own: together with all modules' first run it would be a long one.
+setTimeout(() => {
+  const place = document.getElementById('app');
+  place.replaceChildren(); // what index.html shows until now
+  render(<App />, place);
+  keepOffline();
+});

@@ -22,7 +22,7 @@ export default {
     FORMAT: () => '不是 Block Lab 保存的文件："format" 不是 "block-lab"。',
     VERSION: ({ version, known }) =>
       version > known
-        ? `由更新版本的页面保存（格式 ${version}，此处只认识到 ${known}）：请重新加载页面。`
+        ? `由更新版本的页面保存（格式 ${version}，本页支持到 ${known}）：请重新加载页面。`
         : '文件没有写明格式版本（"formatVersion"）。',
     MISSING: ({ name }) => `缺少 "${name}"。`,
     PROPERTY: ({ name, value }) => `"${name}" 不能是 ${value}。`,
@@ -41,7 +41,7 @@ export default {
     tourNext: '导览的下一站',
     tourBack: '导览的上一站',
     copyLink: '复制链接',
-    sidebar: '显示或隐藏配置列表',
+    sidebar: '显示或隐藏配置栏',
     language: 'English 或中文',
     theme: '跟随系统、浅色或深色',
     help: '显示本列表',
@@ -59,9 +59,9 @@ export default {
     end: '结束',
     close: '结束导览',
     stops: '导览各站',
-    loading: '正在加载文字…',
-    measuring: '正在测量…',
-    measured: '在此测得',
+    loading: '正在加载文字……',
+    measuring: '正在测量……',
+    measured: '本页实测',
     changed: '配置或设置已被改动，因此不显示这些数值。',
     restore: '恢复为本站的设置',
     sources: '来源：',

@@ -1,33 +1,33 @@
 // 导览的中文文字，导览开始时才加载。每一站：title 标题；told 通常的说法；see 面板上是什么；rows 测得的数值；holds 这一说法在此成立多少。
 export default {
-  further: { mixing: '按均值混合词元', warmup: '不用预热，训练两者' },
-  training: (steps, end) => `训练中，第 ${steps} 步，共 ${end} 步…`,
+  further: { mixing: '按均值混合词元', warmup: '不加预热，训练二者' },
+  training: (steps, end) => `训练中，第 ${steps} / ${end} 步……`,
   stops: [
     {
       title: '为什么要残差连接？',
-      told: '常说：没有绕过各块的通路，深层堆叠的梯度会消失，因为每一块都把它乘上自己权重所能传过的比例。',
+      told: '通常认为：若没有绕过各块的通路，深层堆叠的梯度会消失，因为每经过一块，梯度都要乘上该块权重所能传过的比例。',
       see: 'A 没有残差连接，B 有；两者都没有归一化。',
       rows: (m, f) => [
         ['A，x 的梯度，首层 ÷ 末层', `${f.ratio(m.without)}，预测 ${f.number(m.predicted)}`],
         ['B，x 的梯度，首层 ÷ 末层', f.ratio(m.with)],
-        ['B，残差流 RMS，末 ÷ 首', f.ratio(m.growth)],
+        ['B，残差流均方根，末 ÷ 首', f.ratio(m.growth)],
       ],
-      holds: '确实如此。但这条通路有代价：没有什么限制各分支加进来的量，B 的残差流和梯度都随深度增长。',
+      holds: '确实如此。但这条通路也有代价：分支加进来的量不受限制，B 的残差流和梯度都随深度增长。',
     },
     {
       title: '为什么要归一化？',
-      told: '常说：无论堆叠多深，归一化都让信号保持同样大小。',
+      told: '通常认为：无论堆叠多深，归一化都能让信号的大小保持不变。',
       see: 'A 没有归一化；B 在每个前馈网络之前归一化（Pre-Norm）；C 在每次相加之后归一化（Post-Norm）。',
       rows: (m, f) => [
-        ['A，残差流 RMS，末 ÷ 首', f.ratio(m.none)],
+        ['A，残差流均方根，末 ÷ 首', f.ratio(m.none)],
         ['B，同上', `${f.ratio(m.pre)}，预测 ${f.number(m.predicted)}`],
         ['C，同上', f.ratio(m.post)],
       ],
-      holds: '只有 Post-Norm 让残差流保持不变。Pre-Norm 归一化的是分支读到的量，残差流仍大致按深度的平方根增长。',
+      holds: '只有 Post-Norm 让残差流的大小保持不变。Pre-Norm 归一化的是分支读到的量，残差流仍大致按深度的平方根增长。',
     },
     {
       title: 'Pre 还是 Post？',
-      told: '常说：Post-Norm 的梯度越靠近输入越小，所以需要预热。',
+      told: '通常认为：Post-Norm 的梯度越靠近输入越小，所以需要预热。',
       see: 'A 是 Post-Norm，B 是 Pre-Norm，均为初始权重。',
       rows: (m, f) => [
         ['A，x 的梯度，首层 ÷ 末层', f.ratio(m.post)],
@@ -35,19 +35,19 @@ export default {
         ['末层 W₂ 的梯度，A ÷ B', `${f.ratio(m.last)}，预测 ${f.number(m.predicted)}`],
       ],
       holds:
-        '只含前馈网络的堆叠并不消失：A 的梯度朝输入方向甚至略有增长。Xiong 等人证明的是它在最后几层更大。Post-Norm 的确需要预热，但在本项目的训练中，原因是最初几个大步让所有词元变得相同；梯度是在那之后才消失的，而不是之前。',
+        '只含前馈网络的堆叠，梯度并不消失：A 的梯度朝输入方向甚至略有增长。Xiong 等人证明的是它在最后几层更大。Post-Norm 的确需要预热，但在本项目的训练中，原因是最初几步更新过大，使所有词元变得相同；梯度是在那之后才消失的，而不是之前。',
     },
     {
       title: '为什么是四倍？',
       told: '自 2017 年以来，几乎所有非门控的前馈网络都是残差流宽度的四倍。Vaswani 等人为 512 选了 2048，没有说明理由。',
-      see: '四种 d_ff 学习一个随机网络的回答：同样的数据、学习率和步数。',
+      see: '四种隐藏层宽度（d_ff）拟合同一个随机网络的输出：数据、学习率和步数都相同。',
       rows: (m, f) =>
         ['A，1 倍', 'B，2 倍', 'C，4 倍', 'D，8 倍'].map((name, i) => [
           name,
           `R² ${f.score(m.scores[i])}，${f.count(m.parameters[i])} 个参数`,
         ]),
       holds:
-        '一个任务、一个种子、一个学习率，不是定律。宽度加倍，时间加倍，收益很小。Kaplan 等人发现：参数量相同时，这一比例在很大范围内变动，损失只变化百分之几。',
+        '只有一个任务、一个种子、一个学习率，不能当作定律。宽度加倍，时间也加倍，收益却很小。Kaplan 等人发现：参数量相同时，这一比例在很大范围内变动，损失只变化百分之几。',
     },
     {
       title: '为什么要门控？',
@@ -58,25 +58,25 @@ export default {
           name,
           `R² ${f.score(m.scores[i])}，${f.count(m.parameters[i])} 个参数`,
         ]),
-        ...(m.times ? [['一次前向', `A ${f.time(m.times[0])}，C ${f.time(m.times[2])}`]] : []),
+        ...(m.times ? [['单次前向', `A ${f.time(m.times[0])}，C ${f.time(m.times[2])}`]] : []),
       ],
-      holds: '只有一个任务、一个种子，请换一个种子看看名次是否不变。门控在这里不增加参数；增加多少时间，见上面的数值。',
+      holds: '只有一个任务、一个种子，请换一个种子看看排序是否不变。门控在这里不增加参数；增加多少时间，见上面的数值。',
     },
     {
       title: '为什么用 RMSNorm？',
       told: 'RMSNorm 省去了均值。Zhang 和 Sennrich 报告整个模型的运行时间减少 7 至 64 %。',
-      see: '同一个块，A 用 LayerNorm，B 用 RMSNorm，轮流测量。',
+      see: '同一个块，A 用 LayerNorm，B 用 RMSNorm，交替测量。',
       rows: (m, f) => [
-        ['A，一次前向', f.time(m.layer)],
-        ['B，一次前向', f.time(m.rms)],
+        ['A，单次前向', f.time(m.layer)],
+        ['B，单次前向', f.time(m.rms)],
         ['B 节省', `${f.percent(m.saved)}，离散程度 ${f.percent(m.spread)}`],
       ],
       // unknown：尚未测得。
       holds: {
-        unknown: '块的计算主要是矩阵乘法，归一化只占一小部分，所以不会很多。',
-        saves: '这就是它在此处的节省。块的计算主要是矩阵乘法，归一化只占一小部分，所以不会很多。',
+        unknown: '块的计算主要是矩阵乘法，归一化只占一小部分，所以省不了多少。',
+        saves: '这就是它在这里省下的时间。块的计算主要是矩阵乘法，归一化只占一小部分，所以省不了多少。',
         same: '差别小于测量的离散程度：块的计算主要是矩阵乘法，归一化几乎不占时间。RMSNorm 的好处在于少算一些而效果相当。',
-        costs: '在此处没有节省；请在空闲的机器上再测一次。块的计算主要是矩阵乘法，归一化只占一小部分。',
+        costs: '在这里没有省下时间；请在空闲的机器上再测一次。块的计算主要是矩阵乘法，归一化只占一小部分。',
       },
     },
     {
@@ -93,11 +93,11 @@ export default {
     },
     {
       title: 'DyT，以及完全不归一化',
-      told: '常说：斜率可学习的 tanh 能代替归一化（DyT）；ReZero 没有归一化，每个分支前有一个初始为 0 的系数。',
+      told: '通常认为：斜率可学习的 tanh 能代替归一化（DyT）；ReZero 没有归一化，每个分支前有一个初始为 0 的系数。',
       see: 'A 用 LayerNorm，B 用 DyT，C 用 ReZero，均为初始权重。',
       rows: (m, f) => [
         [
-          '残差流 RMS，末 ÷ 首',
+          '残差流均方根，末 ÷ 首',
           `A ${f.number(m.growth[0].median)}，B ${f.number(m.growth[1].median)}，C ${f.number(m.growth[2].median)}`,
         ],
         [
