@@ -129,7 +129,8 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
 });
 
 test('a link with names that there are not still opens every panel', { skip }, async () => {
-  const damaged = 'rows=4&c=A,d_model:-5,norm:foo,placement:bar,activation:on,mixing:zz,init:on&c=B,d_model:16';
+  const damaged =
+    'rows=4&c=A,d_model:-5,norm:foo,placement:bar,activation:on,mixing:zz,init:on&c=B,d_model:16,placement:deepnorm,alpha:zz';
   const { page, finish } = await open(damaged);
   await page.waitForSelector(`${PANEL} .explain`);
   assert.match(await page.textContent('.error-text >> nth=0'), /Not computed.*got -5/);

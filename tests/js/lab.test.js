@@ -132,6 +132,12 @@ test('the first visit has an empty link but for its configurations, and every pr
 test('what every object has is neither a field nor the name of anything', () => {
   const [config] = state.decodeState('c=A,toString:1,norm:toString,activation:constructor,d_model:8').configs;
   assert.deepEqual(config.values, { d_model: 8 });
+  const odd = { alpha: 'zz', d_model: true, gated: 1, norm: false, eps: null, d_ff: 12, mixing: 'mean' };
+  const { alpha, d_model, gated, norm, eps, d_ff, mixing } = fields.completed(odd, catalog.fields);
+  assert.deepEqual(
+    [alpha, d_model, gated, norm, eps, d_ff, mixing],
+    [null, 768, false, 'layer_norm', null, 12, 'mean'],
+  );
 });
 
 test('a link of the first version opens as it did', () => {

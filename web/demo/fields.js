@@ -24,9 +24,15 @@ export const drawnOf = (config, fields) => {
   return trainedOf(config.weights) ? { ...values, beta: 1 } : values;
 };
 
+// A damaged link may say `alpha:zz`: the module refuses it, and what is drawn meanwhile is the default.
+const KINDS = { int: 'number', float: 'number', bool: 'boolean' };
+const isOfKind = ({ type }, value) => typeof value === (KINDS[type] ?? 'string');
+
 /** The same for what an.block() is given. */
 export const completed = (own, fields) =>
-  Object.fromEntries(fields.map((field) => [field.name, own[field.name] ?? defaultOf(field)]));
+  Object.fromEntries(
+    fields.map((field) => [field.name, isOfKind(field, own[field.name]) ? own[field.name] : defaultOf(field)]),
+  );
 
 /** What reset returns a field to, and whether there is anything to reset. */
 export function resetOf(config, field) {
