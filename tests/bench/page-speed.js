@@ -56,7 +56,9 @@ async function open(hash, { slower = 1, ...options } = {}) {
   page.setDefaultTimeout(120_000);
   await page.addInitScript(watch);
   const files = [];
-  page.on('response', (response) => files.push({ url: response.url(), at: performance.now(), body: response.body().catch(() => '') }));
+  page.on('response', (response) =>
+    files.push({ url: response.url(), at: performance.now(), body: response.body().catch(() => '') }),
+  );
   const session = await context.newCDPSession(page);
   await session.send('Emulation.setCPUThrottlingRate', { rate: slower });
   await page.goto(`${site}#${hash}`);
