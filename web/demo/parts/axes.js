@@ -58,7 +58,7 @@ function powerOf(value) {
  * A linear y axis, from 0 where all values are above and near it.
  * @param {() => number[]} current the values that are drawn now
  */
-export function linearAxis(current, { size = 44, space = 40, most = Infinity } = {}) {
+export function linearAxis(current, { size = 44, space = 48, most = Infinity } = {}) {
   const range = () => {
     const known = current().filter(Number.isFinite);
     if (known.length === 0) return [0, 1];

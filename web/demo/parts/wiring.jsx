@@ -31,7 +31,7 @@ export function Wiring({ values, reference, stages, gradient, name, onEdit, comp
       class={`wiring ${compact ? 'compact' : ''} ${gradient ? 'gradient' : ''}`}
       viewBox={`0 0 ${WIDTH} ${height}`}
       role="group"
-      aria-label={`${t.wiring.drawing(name)}: ${y}`}
+      aria-label={`${t.wiring.drawing(name)}${t.sign.colon}${y}`}
     >
       {[...lines].sort(streamLast).map((line, i) => (
         <Line key={i} line={line} gradient={gradient} />

@@ -114,7 +114,7 @@ function buildCurves({ range, drawn, x, lists, lanes }, colors) {
         common.axis,
         {
           size: 44,
-          space: 36,
+          space: 48,
           filter: (_, splits) => splits.map((split) => (split >= bottom ? split : null)),
           values: (_, splits) => splits.map((split) => (split === null ? '' : axisNumber(split))),
         },

@@ -74,7 +74,7 @@ function buildDifferences({ range, x, lines }, curves, isLog, colors) {
         common.axis,
         {
           size: 56,
-          space: 36,
+          space: 48,
           splits: isLog ? () => powers(LEAST, top) : undefined,
           filter: (_, splits) => splits,
           values: (_, splits) => splits.map((split) => (isLog ? power(split) : axisNumber(split))),

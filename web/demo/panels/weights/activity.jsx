@@ -28,7 +28,7 @@ export function ActivityChart({ subject, result }) {
             space: 60,
             values: (_, at) => at.map((x) => `${axisNumber(100 * x)}\u202f%`),
           },
-          { size: 52, space: 36, values: (_, at) => at.map(axisNumber) },
+          { size: 52, space: 48, values: (_, at) => at.map(axisNumber) },
         ],
         series: [
           {},

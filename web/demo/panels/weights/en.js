@@ -107,7 +107,7 @@ export default {
   },
   compare: {
     title: 'The same weights, wired otherwise',
-    note: 'distance to the output of the block as the model has it, for the same input',
+    note: 'distance to the output of the model’s own block, for the same input',
     swap: 'Swap',
     swapNote: 'Each adds a configuration with these weights and one thing changed.',
     configuration: 'configuration',

@@ -11,10 +11,12 @@ const bytes = (n) => {
   return `${Number(value.toPrecision(3))}\u202f${units[unit]}`;
 };
 const shape = (sizes) => `[${sizes.join(', ')}]`;
+// 汉字与西文之间留空。
+const spaced = (name) => (/^\w/.test(name) ? ` ${name} ` : name);
 
 export default {
   title: '真实权重',
-  choose: '选择权重文件',
+  choose: '选择权重文件…',
   drop: '也可把 .safetensors、.gguf 或 .onnx 文件拖到页面任意位置',
   reads: '文件大小不限：只读取文件头和所选一层的张量。支持 F32、F16、BF16，GGUF 另支持 Q8_0 与 Q4_0。',
   privacy: '文件只在本浏览器中读取，不会上传。',
@@ -55,9 +57,9 @@ export default {
     full: (limit) => `最多 ${limit} 个配置。`,
     noNorm: '无归一化',
     guess: (families) =>
-      `文件只含张量，不含其用法：激活函数、归一化、ε 及归一化位置取自 ${families} 一类模型的惯例，是根据张量名所作的推测；如不相符，请在左侧修改。`,
+      `文件只含张量，不含其用法：激活函数、归一化、ε 及归一化位置取自${spaced(families)}模型的惯例，是根据张量名所作的推测；如不相符，请在配置中修改。`,
     guessEps: (families) =>
-      `ε 取自文件；激活函数、归一化及其位置取自 ${families} 一类模型的惯例，是根据架构名所作的推测；如不相符，请在左侧修改。`,
+      `ε 取自文件；激活函数、归一化及其位置取自${spaced(families)}模型的惯例，是根据架构名所作的推测；如不相符，请在配置中修改。`,
     unknownFamily: '类似',
     fromGraph: '激活函数、归一化与残差连接均取自计算图；激活函数按函数值识别。',
   },

@@ -12,6 +12,7 @@ import './style.css';
 
 export function WiringPanel({ onEdit }) {
   const t = text.value.wiring;
+  const { space } = text.value.sign;
   const { configs, selected, wiringShow, wiringAgainst } = state.value;
   const all = configs.map((config) => drawnOf(config, catalog.value.fields));
   const entries = wiringShow === 'gradient' ? (panelResults.value.wiring?.value?.entries ?? []) : [];
@@ -39,10 +40,14 @@ export function WiringPanel({ onEdit }) {
       <Code config={configs[selected]} index={selected} values={all[selected]} />
       <div class="explain">
         <p>
-          {wiringShow === 'gradient' ? <GradientText entries={entries} /> : t.explain} {t.where}
+          {wiringShow === 'gradient' ? <GradientText entries={entries} /> : t.explain}
+          {space}
+          {t.where}
         </p>
         <p class="note">
-          {t.click} {configs.length > 1 && wiringAgainst !== 'none' && t.shaded}
+          {t.click}
+          {space}
+          {configs.length > 1 && wiringAgainst !== 'none' && t.shaded}
         </p>
       </div>
     </>

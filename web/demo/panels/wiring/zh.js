@@ -40,7 +40,7 @@ export default {
   place: '位置',
   legend: '相对于输出处的范数',
   zero: '无',
-  tooLarge: (size, limit) => `权重共 ${size}，反向传播需要其数倍内存：梯度只测量到 ${limit}。`,
+  tooLarge: (size, limit) => `权重共 ${size}，反向传播需要其数倍的内存：只对权重不超过 ${limit} 的块测量梯度。`,
   edges: {
     y: '输出 y',
     sum: '归一化前的和',
