@@ -18,6 +18,14 @@ const summary = (page) =>
   page.$$eval('.training-summary tbody tr', (rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
   );
+/** Until the table, which is drawn a little later, has what the progress says. */
+const fresh = (page) =>
+  page.waitForFunction(() => {
+    const number = (text) => Number(text.replace(/\D/g, ''));
+    const [, step] = /step ([\d\u202f]+)/.exec(document.querySelector('.training-progress').textContent) ?? [];
+    const rows = [...document.querySelectorAll('.training-summary tbody tr')];
+    return step && Math.max(...rows.map((row) => number(row.cells[1].textContent))) === number(step);
+  });
 const stepsOf = async (page) => (await summary(page)).map((cells) => Number(cells[1].replaceAll('\u202f', '')));
 const notice = (page) => page.textContent('.training-progress [role=status]');
 const type = async (page, id, value) => {
@@ -62,6 +70,7 @@ async function inNode({ steps, batch, depth, width, rate, seed }) {
 test('a first visit trains at once; its figures are those of the package in Node', { skip }, async () => {
   const { page, finish } = await lab.open(hashOf('steps=20'));
   await phase(page, 'done');
+  await fresh(page);
   const expected = await inNode({ steps: 20, batch: 64, depth: 20, width: 32, rate: 0.002, seed: 7 });
   for (const [i, cells] of (await summary(page)).entries()) {
     const { rows, accuracy, parameters } = expected[i];
@@ -92,6 +101,7 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   await page.waitForFunction(() => /step [1-9]/.test(document.querySelector('.training-progress')?.textContent));
   await page.click('.training-start'); // pause
   await phase(page, 'paused');
+  await fresh(page);
   const [at] = await stepsOf(page);
   assert.deepEqual(await stepsOf(page), [at, at]);
   await page.click('text="Step"');
@@ -123,6 +133,7 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   }, at + 20);
   await page.click('.training-start');
   await phase(page, 'paused');
+  await fresh(page);
   await page.click('[aria-label^="Loss: "]');
   const rows = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (list) =>
     list.map((row) => [...row.cells].map((cell) => cell.textContent)),
@@ -159,6 +170,7 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   await page.selectOption('#train-speed', '0');
   await page.click('.training-start');
   await phase(page, 'done');
+  await fresh(page);
   assert.deepEqual(await stepsOf(page), [6, 6]);
   assert.ok(await page.isDisabled('.training-start'), 'at the limit nothing goes on');
   await page.click('text="Reset"');
@@ -172,6 +184,7 @@ test('what diverges is named and marked; rewound, it goes on with a lower rate',
     hashOf(`${plain}&task=teacher_student&opt=momentum&lr=1&warmup=100&clip=0&tdepth=4&batch=16&steps=110`),
   );
   await phase(page, 'done');
+  await fresh(page);
   const incident = page.locator('.training-incident');
   assert.match(await incident.textContent(), /A Plain diverged: NaN at step 72, block \d, FFN .*the others go on/);
   assert.deepEqual(await stepsOf(page), [71, 110]);
@@ -179,6 +192,7 @@ test('what diverges is named and marked; rewound, it goes on with a lower rate',
   await page.screenshot({ path: join(shots, 'training-diverged.png') });
   await incident.locator('text=Rewind to step 50').click();
   await page.waitForSelector('text=A Plain stands at step 50');
+  await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '50');
   assert.deepEqual(await stepsOf(page), [50, 110]);
   await type(page, 'train-rate', 0.02);
   await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '110');
@@ -202,6 +216,7 @@ test('training waits while the tab is hidden or another panel is shown', { skip 
   await phase(page, 'running');
   await go(true);
   await phase(page, 'away');
+  await fresh(page);
   assert.match(await page.textContent('.training-progress'), /Paused while this tab is hidden/);
   const before = await stepsOf(page);
   await page.waitForTimeout(400);

@@ -42,10 +42,15 @@ export const ticks = Object.fromEntries(TICKS.map((name) => [name, signal(0)]));
 /** Grows once a second at most, and at the end: for what costs more to draw than a picture. */
 export const slow = signal(0);
 
+const answered = signal(''); // the plan, as text, that the worker has taken up
+/** Whether what is shown is of another plan than the state asks for. */
+export const isBehind = computed(() => answered.value !== planText.value);
+
 let worker = null;
 let api = null;
 let shown = false;
-let sent = null; // the plan that the worker has
+let sent = null; // the last plan that went to the worker
+let serial = 0;
 
 // ---- To the worker
 
@@ -93,7 +98,7 @@ function sendPlan() {
   if (!shown || !api || sent === next) return;
   notice.value = sent ? (noticeOf(sent, next) ?? notice.peek()) : null;
   sent = next;
-  api.plan(next);
+  api.plan(next, ++serial);
 }
 
 function noticeOf(before, after) {
@@ -131,7 +136,7 @@ export const goOn = (id) => api?.goOn(id);
 // ---- From the worker
 
 // Also what still comes of a former plan: the runs that go on are told of their steps but once.
-function receive({ info, runs: told, pictures: drawn, ...said }) {
+function receive({ serial: of, info, runs: told, pictures: drawn, ...said }) {
   const known = new Map(runs.peek().map((run) => [run.id, run]));
   curves.keepOnly(told.map(({ id }) => id));
   runs.value = told.map(({ points, tests, keep, ...run }) => {
@@ -141,6 +146,7 @@ function receive({ info, runs: told, pictures: drawn, ...said }) {
     return { ...run, tests: [...former, ...tests] };
   });
   if (info) task.value = info;
+  if (of === serial) answered.value = JSON.stringify(sent);
   exploded.value = curves.exploded;
   const others = keepPictures(drawn);
   const ended = said.phase !== status.peek().phase && ['done', 'paused'].includes(said.phase);

@@ -13,7 +13,7 @@ const MAX_BYTES = 2 ** 30;
 
 let trainer = null;
 let variant = '';
-let planned = false; // whether the page has sent a plan
+let serial = 0; // of the plan that has been taken up, by the page's count
 let error = null;
 let tell = null; // the page's function
 let target = 0; // steps up to which is trained
@@ -56,9 +56,10 @@ async function breathe(now = performance.now()) {
 
 // ---- The loop
 
+let level = -1; // the step that was last begun
+
 async function loop() {
   let due = 0; // when the next step may begin
-  let level = -1; // the step that was last begun
   for (;;) {
     const now = performance.now();
     const idle = !trainer || away !== '';
@@ -159,7 +160,7 @@ const phase = () => {
 
 /** A frame, if it is time for one and the page has dealt with the last; in any case where nothing will follow. */
 async function report(last = false) {
-  if (!tell || !planned) return;
+  if (!tell || serial === 0) return;
   if (last) await answered;
   else if (waiting || performance.now() - reported < FRAME) return;
   reported = performance.now();
@@ -168,6 +169,7 @@ async function report(last = false) {
   const news = trainer && trainer.data !== informed;
   if (news) informed = trainer.data;
   const frame = {
+    serial,
     phase: phase(),
     away,
     error,
@@ -189,7 +191,7 @@ async function report(last = false) {
 let applying = Promise.resolve();
 const plainError = (problem) => ({ code: problem.code ?? problem.name, message: problem.message });
 
-async function apply(plan) {
+async function apply(plan, number) {
   try {
     if (!trainer || plan.variant !== variant) {
       const an = await load({ variant: plan.variant, maxBytes: MAX_BYTES });
@@ -206,7 +208,7 @@ async function apply(plan) {
     error = plainError(problem);
   }
   if (target !== Infinity) target = 0;
-  planned = true;
+  serial = number;
   counted = [];
   nextPicture = 0;
   wake();
@@ -230,12 +232,13 @@ expose({
       report(true);
     });
   },
-  plan(plan) {
-    applying = applying.then(() => apply(plan));
+  plan(plan, number) {
+    applying = applying.then(() => apply(plan, number));
     return applying;
   },
   start: () => act(() => (target = Infinity)),
-  pause: () => act(() => (target = 0)),
+  // Not before all have taken the step that has begun.
+  pause: () => act(() => (target = trainer && trainer.lowest === level ? level + 1 : 0)),
   /** One more step of those that are level. */
   step: () => act(() => (target = (trainer?.lowest ?? 0) + 1)),
   reset: () =>
