@@ -90,14 +90,21 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
     const u = new uPlot(full, data, box);
     plot.current = u;
     drawn.current = { u, options: full, data };
-    const observer = new ResizeObserver(() => {
+    // In a task of its own: where the sidebar goes all charts are resized at once.
+    let timer = 0;
+    const resize = () => {
       const wider = Math.abs(u.width - width()) > 1;
       if (!wider && Math.abs(u.height - height()) <= 1) return;
       u.setSize({ width: width(), height: height() });
       if (wider) setColumns(Math.round(width() / 80)); // a read-out of two lines makes it lower only
+    };
+    const observer = new ResizeObserver(() => {
+      clearTimeout(timer);
+      timer = setTimeout(resize);
     });
     observer.observe(box);
     return () => {
+      clearTimeout(timer);
       observer.disconnect();
       u.destroy();
       plot.current = null;
