@@ -201,9 +201,9 @@ void matmul_pack(float *packed, const float *w, size_t row_stride, size_t column
   for (size_t n0 = 0; n0 < out; n0 += width)
     for (size_t k0 = 0, rows; k0 < in; k0 += rows) {
       rows = at_most(in - k0, height);
-      const size_t first = k0 / MATMUL_SUM * MATMUL_SUM, block = at_most(in - first, MATMUL_SUM);
-      float *to = packed + first * matmul_columns(out) + n0 * block + (k0 - first) * MATMUL_PANEL;
-      for (size_t n = n0; n < n0 + width && n < out; n += MATMUL_PANEL, to += block * MATMUL_PANEL) {
+      const size_t first = k0 / MATMUL_SUM * MATMUL_SUM, sum = at_most(in - first, MATMUL_SUM);
+      float *to = packed + first * matmul_columns(out) + n0 * sum + (k0 - first) * MATMUL_PANEL;
+      for (size_t n = n0; n < n0 + width && n < out; n += MATMUL_PANEL, to += sum * MATMUL_PANEL) {
         const size_t columns = at_most(out - n, MATMUL_PANEL);
         const float *from = w + k0 * row_stride + n * column_stride;
         if (columns < MATMUL_PANEL) memset(to, 0, rows * MATMUL_PANEL * sizeof(float));
