@@ -8,6 +8,7 @@ import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
 import { announcement, busy, catalog, fatal, set, state, text } from './session.js';
+import { Boundary } from './shell/boundary.jsx';
 import { useFileDrop } from './shell/file-drop.js';
 import { useLater } from './shell/later.js';
 import { lazy, Waiting } from './shell/lazy.jsx';
@@ -92,7 +93,15 @@ export function App() {
           aria-busy={busy.value || Panel.isReady?.() === false}
         >
           <RunBar />
-          {fatal.value ? <Fatal /> : catalog.value ? <Panel onEdit={edit} /> : <Waiting />}
+          {fatal.value ? (
+            <Fatal />
+          ) : catalog.value ? (
+            <Boundary key={panel}>
+              <Panel onEdit={edit} />
+            </Boundary>
+          ) : (
+            <Waiting />
+          )}
         </div>
         {tour > 0 && catalog.value && <TourCard />}
       </main>
