@@ -88,7 +88,7 @@ export async function openPage(browser, origin, options = {}) {
   const common = { viewport: { width: 1440, height: 900 }, locale: 'en-US', serviceWorkers: 'block' };
   const context = await browser.newContext({ ...common, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(90_000); // a busy machine is no fault of the page
   const faults = [];
   page.on('console', (message) => {
     if (/^Service Worker registration blocked by Playwright/.test(message.text())) return;
