@@ -26,6 +26,7 @@ test('every stop sets its state, names its sources and measures', { skip }, asyn
   const { page, finish } = await lab.open('tour=1');
   for (const [i, { panel, configs }] of STOPS.entries()) {
     await page.waitForSelector(`.tour [aria-current=step] >> text="${i + 1}"`);
+    await page.waitForSelector(`.tour h2 >> text=${en.stops[i].title}`);
     assert.match(await title(page), new RegExp(`${i + 1} of 8\\s*${en.stops[i].title.replace('?', '\\?')}`));
     assert.equal(await page.getAttribute('[role=tab][aria-selected=true]', 'id'), `tab-${panel}`);
     assert.deepEqual(
