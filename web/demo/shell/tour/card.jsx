@@ -46,18 +46,34 @@ export function TourCard() {
   const t = text.value.shell.tour;
   const { tour } = state.value;
   const heading = useRef(null);
+  const card = useRef(null);
   useEffect(() => {
     loadTexts(language.value);
   }, [language.value]);
   // The first thing said of a new stop is its title; the panel's picture is at the top of what is seen.
   useEffect(() => {
     heading.current.focus({ preventScroll: true });
-    return whenDrawn(showPicture);
+    // And again whenever what has been measured makes the card or the picture's head higher.
+    let stop = () => {};
+    let seen = null;
+    const observer = new ResizeObserver(() => {
+      stop();
+      stop = whenDrawn((chart) => {
+        showPicture(chart);
+        if (chart !== seen) observer.observe(chart);
+        seen = chart;
+      });
+    });
+    observer.observe(card.current);
+    return () => {
+      observer.disconnect();
+      stop();
+    };
   }, [tour]);
   const words = texts.value[language.value];
   const stop = words?.stops[tour - 1];
   return (
-    <section class="tour" aria-label={t.title}>
+    <section class="tour" ref={card} aria-label={t.title}>
       <div class="tour-head">
         <h2 ref={heading} tabIndex={-1}>
           <span class="note">{t.of(tour, STOPS.length)}</span> {stop?.title}
