@@ -53,13 +53,14 @@ export function TourCard() {
   // The first thing said of a new stop is its title; the panel's picture is at the top of what is seen.
   useEffect(() => {
     heading.current.focus({ preventScroll: true });
-    // And again whenever what has been measured makes the card or the picture's head higher.
+    // And again whenever what has been measured makes the card or the picture's head higher, until the visitor scrolls.
     let stop = () => {};
     let seen = null;
+    let leftAt = null;
     const observer = new ResizeObserver(() => {
       stop();
       stop = whenDrawn((chart) => {
-        showPicture(chart);
+        leftAt = showPicture(chart, card.current, leftAt);
         if (chart !== seen) observer.observe(chart);
         seen = chart;
       });
@@ -106,14 +107,17 @@ function whenDrawn(act) {
 }
 
 // Scrolls where it does not fit above the card: its head to the top, or where that is too much its plot to the card.
-function showPicture(chart) {
+// Where the page is no longer scrolled to where this has left it, it stays. Gives where it is left now.
+function showPicture(chart, own, leftAt) {
   const panel = document.getElementById('panel');
-  const card = document.querySelector('.tour').getBoundingClientRect();
   const { top, bottom } = chart.getBoundingClientRect();
   const plot = chart.querySelector('.plot').getBoundingClientRect();
   const scrolled = getComputedStyle(panel).overflowY === 'auto' ? panel : document.scrollingElement;
+  if (!own?.isConnected || (leftAt !== null && Math.abs(scrolled.scrollTop - leftAt) > 1)) return leftAt;
+  const card = own.getBoundingClientRect();
   const edge = scrolled === panel ? panel.getBoundingClientRect().top : 0;
   if (bottom > card.top || top < edge) scrolled.scrollTop += Math.max(top - edge - 8, plot.bottom - card.top + 4);
+  return scrolled.scrollTop;
 }
 
 /** Back, a link to each stop, next. */
