@@ -115,7 +115,8 @@ export class Module {
       this.#parameters = this.#enumerate(fixed.layer === 0);
       this.#packed = this.#room('packed', 'the packed parameters');
       if (weights !== undefined) this.#adopt(weights, layout);
-      else this.#packInitial();
+      // Drawn by the first use, into the tensors or straight into the packed buffer: it costs more than a forward of few rows.
+      else for (const parameter of this.#parameters) this.#stale.add(parameter);
     } catch (error) {
       this.#free();
       throw error;
@@ -173,11 +174,11 @@ export class Module {
    * Writes the values of a parameter that has no tensor yet: what the seed gives, or what forward has left in a buffer.
    * @param {number} address
    * @param {Parameter} parameter
-   * @param {boolean} [initial] whether a buffer has its initial values too
    */
-  #read(address, { index, learned }, initial = learned) {
+  #read(address, parameter) {
+    const initial = parameter.learned || this.#stale.has(parameter); // stale without a tensor: never packed
     const [kernel, from] = initial ? ['parameter_init', this.#seed] : ['unpack', this.#packed];
-    this.#engine.compute(`an_module_${kernel}`, address, this.#fields, index, from);
+    this.#engine.compute(`an_module_${kernel}`, address, this.#fields, parameter.index, from);
   }
 
   /**
@@ -186,16 +187,6 @@ export class Module {
    */
   #pack(address, { index }) {
     this.#engine.compute('an_module_pack', this.#packed, this.#packedBackward, this.#fields, index, address);
-  }
-
-  #packInitial() {
-    for (const parameter of this.#parameters) {
-      Frame.run(this.#engine, (frame) => {
-        const { address } = frame.output(parameter.shape, parameter.name);
-        this.#read(address, parameter, true);
-        this.#pack(address, parameter);
-      });
-    }
   }
 
   /**
@@ -590,7 +581,14 @@ export class Module {
 
   #repack() {
     for (const parameter of this.#stale) {
-      this.#pack(this.#values + parameter.offset, parameter);
+      if (this.#tensors) this.#pack(this.#values + parameter.offset, parameter);
+      else {
+        Frame.run(this.#engine, (frame) => {
+          const { address } = frame.output(parameter.shape, parameter.name);
+          this.#read(address, parameter);
+          this.#pack(address, parameter);
+        });
+      }
       this.#stale.delete(parameter);
     }
   }
