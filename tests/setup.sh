@@ -34,7 +34,7 @@ wanted=(
   "/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.asan-*:libclang-rt-14-dev"
   /usr/include/simde/wasm/simd128.h:libsimde-dev
   /usr/bin/valgrind:valgrind
-  /usr/bin/chromium:chromium
+  /usr/bin/chromium-headless-shell:chromium-headless-shell
   /usr/bin/firefox-esr:firefox-esr
   /usr/bin/WebKitWebDriver:webkit2gtk-driver
   /usr/bin/Xvfb:xvfb
@@ -42,7 +42,7 @@ wanted=(
   "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core"
 )
 if [ "${1:-start}" = bench ]; then
-  wanted=(/usr/bin/gcc:gcc /usr/bin/chromium:chromium /usr/bin/firefox-esr:firefox-esr)
+  wanted=(/usr/bin/gcc:gcc /usr/bin/chromium-headless-shell:chromium-headless-shell /usr/bin/firefox-esr:firefox-esr)
 fi
 missing=()
 for entry in "${wanted[@]}"; do

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { launch, serve, siteFolder, skip } from '../browser/harness.js';
+import { executablePath, launch, serve, siteFolder, skip } from '../browser/harness.js';
 
 const { values: given } = parseArgs({
   options: { 'no-lighthouse': { type: 'boolean', default: false }, runs: { type: 'string', default: '5' } },
@@ -208,8 +208,8 @@ async function lighthouse() {
   }
   const [{ default: run, desktopConfig }, { launch: launchChrome }] = tools;
   const chrome = await launchChrome({
-    chromePath: '/usr/bin/chromium',
-    chromeFlags: ['--headless', '--no-sandbox', '--disable-gpu'],
+    chromePath: executablePath,
+    chromeFlags: ['--no-sandbox', '--disable-gpu'],
   });
   report.lighthouse = {};
   try {

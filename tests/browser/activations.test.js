@@ -9,7 +9,7 @@ import { preactivations } from '../../web/demo/panels/activations/preactivations
 import { inputOf } from '../../web/demo/panels/norms/job.js';
 import { NORMS_PROPS } from '../../web/demo/panels/norms/state.js';
 import * as steps from '../../web/demo/panels/norms/steps.js';
-import { openLab, settled, shots, skip } from './harness.js';
+import { eventually, openLab, settled, shots, skip } from './harness.js';
 
 let lab;
 let an;
@@ -210,13 +210,15 @@ const values = (page, norm) => page.locator(`section[aria-labelledby="norms-${no
 test('the walk through the norms: each step, an edit, padding and a batch of one', { skip }, async () => {
   const { page, finish } = await lab.open(`v=2&panel=forward&variant=simd&rows=4&c=One,d_model:32,d_ff:32&nstep=scale`);
   await drawn(page);
-  const check = async (patch) => {
+  const check = (patch) => {
     const input = taken(patch);
     const given = steps.byPackage(an, input, true);
-    for (const name of steps.NORMS) {
-      const shown = await values(page, name);
-      for (const [i, y] of given[name].y.entries()) near(shown[i], y, `${name} [${i}]`);
-    }
+    return eventually(async () => {
+      for (const name of steps.NORMS) {
+        const shown = await values(page, name);
+        for (const [i, y] of given[name].y.entries()) near(shown[i], y, `${name} [${i}]`);
+      }
+    });
   };
   await check({});
   for (const [step, key] of [
@@ -268,8 +270,7 @@ test('the walk through the norms: each step, an edit, padding and a batch of one
   assert.match(await page.textContent('.norms-text'), /up to 2\.\d+\. GroupNorm .*65\.1\u202f%/);
 
   await page.click('button:text-is("a batch of one")');
-  await drawn(page);
-  assert.deepEqual(await values(page, 'batch_norm'), ['0', '0.500', '0', '−1.00']);
+  await eventually(async () => assert.deepEqual(await values(page, 'batch_norm'), ['0', '0.500', '0', '−1.00']));
   assert.match(await page.textContent('.norms-text'), /gives β whatever x is/);
   await page.fill('#norms-groups', '3');
   await page.keyboard.press('Enter');

@@ -86,9 +86,10 @@ export async function webkit() {
   };
   const { address, close: closeDriver } = await driver(env);
   let session = '';
-  const call = async (method, path, body) => {
+  const call = async (method, path, body, { timeout = 90_000 } = {}) => {
     const response = await fetch(`${address}/session${session && `/${session}`}${path}`, {
       method,
+      signal: AbortSignal.timeout(timeout),
       ...(body && { body: JSON.stringify(body) }),
     });
     const { value } = await response.json();
@@ -115,9 +116,10 @@ export async function webkit() {
       const found = await call('POST', '/element', { using: 'css selector', value: selector });
       await call('POST', `/element/${found[ELEMENT]}/click`, {});
     },
-    screenshot: async () => Buffer.from(await call('GET', '/screenshot'), 'base64'),
+    // On a busy machine the driver may wait for a frame that never comes.
+    screenshot: async () => Buffer.from(await call('GET', '/screenshot', undefined, { timeout: 20_000 }), 'base64'),
     async close() {
-      await call('DELETE', '').catch(() => {});
+      await call('DELETE', '', undefined, { timeout: 10_000 }).catch(() => {});
       closeDriver();
       closeScreen();
     },
