@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { extract, modelFile } from './models/extract.js';
 import { earlyWorker } from './plugins/early.js';
+import { lighterLibraries } from './plugins/lighter.js';
 import { offline } from './plugins/offline.js';
 import { intoOneFile, oneFile } from './plugins/one-file.js';
 import { contentSecurityPolicy } from './plugins/policy.js';
@@ -32,7 +33,7 @@ const models = ['ppocrv4_rec_block0', 'ppocrv4_rec_block1'];
 const site = {
   publicDir,
   worker: { format: 'es' },
-  plugins: [earlyWorker, contentSecurityPolicy, offline(publicDir)],
+  plugins: [lighterLibraries, earlyWorker, contentSecurityPolicy, offline(publicDir)],
   build: {
     outDir: path('../dist/site'),
     emptyOutDir: true,
@@ -47,7 +48,7 @@ const file = {
     plugins: () => [oneFile({ publicDir, models })],
     rolldownOptions: { output: { codeSplitting: false } },
   },
-  plugins: [oneFile({ publicDir, models }), intoOneFile],
+  plugins: [lighterLibraries, oneFile({ publicDir, models }), intoOneFile],
   build: {
     outDir: path('../dist'),
     emptyOutDir: false,

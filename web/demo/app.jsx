@@ -52,13 +52,7 @@ export function App() {
   const edit = (field) => {
     if (narrow) setSheet(true);
     else set({ sidebar: true });
-    requestAnimationFrame(() => {
-      const control = document.getElementById(`field-${field}`);
-      const hidden = control?.closest('details');
-      if (hidden) hidden.open = true;
-      control?.scrollIntoView({ block: 'center' });
-      control?.focus();
-    });
+    goToField(`field-${field}`);
   };
 
   const Panel = panels[panel];
@@ -115,6 +109,21 @@ export function App() {
       </div>
     </div>
   );
+}
+
+// The fields come some frames after the inspector.
+function goToField(id, frames = 30) {
+  requestAnimationFrame(() => {
+    const control = document.getElementById(id);
+    if (!control) {
+      if (frames > 0) goToField(id, frames - 1);
+      return;
+    }
+    const hidden = control.closest('details');
+    if (hidden) hidden.open = true;
+    control.scrollIntoView({ block: 'center' });
+    control.focus();
+  });
 }
 
 function Sheet({ onClose, onEdit }) {

@@ -34,10 +34,10 @@ export function findLayers({ format, metadata, tensors }) {
   for (const layer of incomplete(families, index, tensors, taken)) {
     if (!layers.has(layer.key) && layers.size < MAX_LAYERS) layers.set(layer.key, layer);
   }
+  const natural = new Intl.Collator('en', { numeric: true }); // costs too much to be made before there is a file
   return [...layers.values()].sort((a, b) => natural.compare(a.key, b.key));
 }
 
-const natural = new Intl.Collator('en', { numeric: true });
 const MATRICES = ['gate', 'up', 'down'];
 const MAX_NAME = 400;
 

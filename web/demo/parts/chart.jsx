@@ -53,9 +53,24 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
   const isDark = dark.value;
   const [columns, setColumns] = useState(0); // changes where the width calls for other labels
 
-  // deps is what build depends on.
+  // deps is what build depends on. Each chart is made in a task of its own, since many at once would hold up the page; the
+  // one before stands until then.
+  const end = useRef(() => {});
+  const replace = (next) => {
+    end.current();
+    end.current = next;
+  };
   useEffect(() => {
-    if (asTable || empty) return undefined;
+    if (asTable || empty) {
+      replace(() => {});
+      return undefined;
+    }
+    const start = setTimeout(() => place.current && replace(draw())); // it may just have left the page
+    return () => clearTimeout(start);
+  }, [...deps, asTable, empty, isDark, columns, colorNumbers.value.join()]);
+  useEffect(() => () => replace(() => {}), []);
+
+  const draw = () => {
     const box = place.current;
     const colors = palette();
     const width = () => Math.max(120, box.clientWidth);
@@ -107,22 +122,32 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
       clearTimeout(timer);
       observer.disconnect();
       u.destroy();
+      if (plot.current !== u) return; // another one has taken its place
       plot.current = null;
       drawn.current = null;
     };
-  }, [...deps, asTable, empty, isDark, columns, colorNumbers.value.join()]);
+  };
 
   const growing = useRef(live);
   growing.current = live;
   useEffect(() => {
     if (!live) return undefined;
-    return live.tick.subscribe(() => {
+    let timer = 0;
+    const grow = () => {
       if (!plot.current) return;
       const data = growing.current.data();
       if (data.length !== plot.current.series.length) return; // of other lines: the chart is about to be made anew
       drawn.current.data = data;
       plot.current.setData(data);
+    };
+    const leave = live.tick.subscribe(() => {
+      clearTimeout(timer);
+      timer = setTimeout(grow);
     });
+    return () => {
+      clearTimeout(timer);
+      leave();
+    };
   }, [live?.tick]);
 
   const onKeyDown = (event) => {

@@ -2,6 +2,7 @@
 import { automatic, differences, drawnOf, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
 import { counterpart, PRESET_GROUPS, PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
+import { useLater } from '../shell/later.js';
 import { editConfig, editField } from '../state.js';
 import { Source } from './add-dialog.jsx';
 import { ConfigActions } from './config-menu.jsx';
@@ -15,6 +16,7 @@ export function Inspector({ onEdit, withActions }) {
   const { configs, selected, onlyDifferent } = state.value;
   const config = configs[selected];
   const { fields } = catalog.value;
+  const complete = useLater(true); // the many fields after the drawing
   const values = valuesOf(config, fields);
   const drawn = drawnOf(config, fields);
   const entry = results.value[selected];
@@ -57,14 +59,15 @@ export function Inspector({ onEdit, withActions }) {
       )}
       {withActions && <EqualParameters />}
       {onlyDifferent && shown.size === 0 && <p class="note">{t.configs.nothingDiffers}</p>}
-      {GROUPS.map((group) => (
-        <Group
-          key={group}
-          group={group}
-          fields={fields.filter((field) => field.group === group && shown.has(field.name))}
-          {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
-        />
-      ))}
+      {complete &&
+        GROUPS.map((group) => (
+          <Group
+            key={group}
+            group={group}
+            fields={fields.filter((field) => field.group === group && shown.has(field.name))}
+            {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
+          />
+        ))}
       {withActions && drawing}
     </section>
   );

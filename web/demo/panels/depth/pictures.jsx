@@ -11,7 +11,7 @@ import { axis, broken, entries, job, matrices, mixes, painted, what } from './vi
 
 export function Picture() {
   const d = text.value.depth;
-  const { depthByA, depthBand, depthTheory, configs } = state.value;
+  const { depthByA, depthBand, depthTheory, depthSeeds, configs } = state.value;
   const { show, matrix, sublayer } = what.value;
   const drawn = entries.value !== null;
   useEffect(() => {
@@ -25,7 +25,13 @@ export function Picture() {
           <span class="depth-tools">
             <Choice name="depthShow" label={d.show} value={show} options={QUANTITIES} texts={d.shows} />
             {show === 'weights' && (
-              <Choice name="depthMatrix" label={d.matrix} value={matrix} options={matrices.value} texts={d.matrices} />
+              <Choice
+                name="depthMatrix"
+                label={d.matrix}
+                value={matrix}
+                options={known(matrices.value, matrix)}
+                texts={d.matrices}
+              />
             )}
             {mixes.value && isOfSublayer(show) && (
               <Choice
@@ -36,7 +42,7 @@ export function Picture() {
                 texts={d.sublayers}
               />
             )}
-            {job.value?.seeds > 2 && (
+            {(job.value?.seeds ?? depthSeeds) > 2 && (
               <Choice name="depthBand" label={d.band} value={depthBand} options={BANDS} texts={d.bands} />
             )}
             <Check name="depthTheory" checked={depthTheory} label={d.theory} long={d.theoryLong} />
@@ -47,6 +53,9 @@ export function Picture() {
     </div>
   );
 }
+
+// Before the first result too, so that nothing moves when it comes.
+const known = (list, own) => (list.length > 0 ? list : [own]);
 
 const Check = ({ name, checked, label, long }) => (
   <label class="check">
@@ -79,11 +88,10 @@ const Choice = ({ name, label, value, options, texts }) => (
 export function SmallPictures() {
   const t = text.value;
   const d = t.depth;
-  if (!entries.value) return null;
   const others = QUANTITIES.filter((name) => name !== what.value.show).map((name) => ({ ...what.value, show: name }));
   const isEmpty = ({ show: name }) =>
     ['dead', 'saturated'].includes(name) &&
-    entries.value.every(({ probes }) => probes.every((probe) => !probe?.[name].some((value) => value > 0)));
+    (entries.value ?? []).every(({ probes }) => probes.every((probe) => !probe?.[name].some((value) => value > 0)));
   const empty = others.filter(isEmpty).map(({ show: name }) => name);
   return (
     <>
@@ -108,7 +116,7 @@ export function SmallPictures() {
             />
           ))}
       </div>
-      {empty.length > 0 && (
+      {entries.value && empty.length > 0 && (
         <p class="note">{empty.map((name) => (name === 'dead' ? d.noDead : d.noSaturated)).join(t.sign.space || '')}</p>
       )}
     </>
