@@ -13,7 +13,7 @@ const has = (command) => spawnSync(command, ['--version']).status === 0;
 const warnings = ['-Wall', '-Wextra', '-Wshadow', '-Wstrict-prototypes', '-Werror'];
 const sanitizers = [
   '-g',
-  '-O1',
+  '-O2',
   '-fsanitize=address,undefined',
   '-fno-sanitize-recover=all',
   '-fno-omit-frame-pointer',
@@ -43,7 +43,7 @@ const configurations = [
     watched: sanitizers,
     unwatched: plain,
   },
-  { name: 'gcc, simd, valgrind', cc: 'gcc', flags: ['-O1', '-g', '-DAN_TEST_QUICK'], under: 'valgrind' },
+  { name: 'gcc, simd, valgrind', cc: 'gcc', flags: ['-O2', '-g', '-DAN_TEST_QUICK'], under: 'valgrind' },
 ];
 
 const sources = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.c'));

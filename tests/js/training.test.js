@@ -1,5 +1,4 @@
-// Training as a whole: who learns without warm-up and who does not, dead units, clipping, divergence, going on from a file,
-// memory, and bits. docs/training.md says what was found.
+// Training as a whole: dead units, clipping, divergence, going on from a file, memory, and bits. docs/training.md says what was found.
 //
 // When training's bits change on purpose, write the hashes anew and say why in the commit:
 //   node tests/js/training.test.js --write
@@ -8,111 +7,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { AddnormError, instance, load, variants } from './helpers.js';
+import { an, fixed, mean, probe, seeds, train } from './train.js';
 import { trajectories } from './trajectory.js';
 
 const { makeTask } = await import('../../dist/lib/tasks.js');
 const { readSafetensors, writeSafetensors } = await import('../../dist/lib/formats.js');
-
-const an = await instance('simd');
-const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const fixed = (values, digits = 3) => values.map((value) => value.toFixed(digits)).join(' ');
-
-/** Losses of the steps from `from` to below `to`. `change` may put another target in a batch's place. */
-function train(model, optimizer, task, from, to, { change = (target) => target, before = () => {}, on = an } = {}) {
-  return Array.from({ length: to - from }, (_, i) =>
-    on.scope(() => {
-      const { x, target } = task.batch(from + i);
-      const y = model.forward(on.tensor(x), { train: true, seed: from + i });
-      const { value, gradient } = on.loss(task.loss, y, change(target, from + i), task.lossOptions);
-      model.zeroGrad();
-      model.backward(gradient, { dx: false });
-      before(from + i);
-      optimizer.step();
-      return value;
-    }),
-  );
-}
-
-/** What probe tells of the model and data that it has not seen. */
-function probe(model, task, { x, target } = task.test) {
-  return model.probe(x, (y) => {
-    const prediction = { data: y, shape: [y.length / model.config.d_out, model.config.d_out] };
-    return an.loss(task.loss, prediction, target, task.lossOptions).gradient;
-  });
-}
-
-/** The gradient of the stream at the input by that at the end. */
-function gradientRatio(model, task) {
-  const { sublayers, stream } = probe(model, task, task.batch(10_000));
-  return sublayers[0].gradient / stream.gradient;
-}
 
 if (process.argv.includes('--write')) {
   const stored = fileURLToPath(new URL('../trajectory.json', import.meta.url));
   writeFileSync(stored, `${JSON.stringify(trajectories(an), null, 2)}\n`);
   console.log(stored);
 } else {
-  const modes = { pre: ['pre', 0], post: ['post', 0], 'post with warm-up': ['post', 50] };
-  /** A stack of 20 blocks that mixes tokens by their mean, and Adam, for the task majority. */
-  const majority = (mode, seed) => {
-    const [placement, warmup] = modes[mode];
-    const task = makeTask(an, 'majority', { seed, length: 7, batch: 16 });
-    const config = { ...task.config, d_model: 24, d_ff: 48, depth: 20, placement };
-    const model = an.stack(config, { seed });
-    const optimizer = an.optimizer('adam', model, { rate: an.schedule('warmup', { rate: 0.003, warmup }) });
-    return { task, model, optimizer };
-  };
-
-  test('20 blocks without warm-up: pre learns and post does not; with warm-up it does', (t) => {
-    const last = Object.fromEntries(
-      Object.keys(modes).map((mode) => {
-        const losses = seeds.map((seed) =>
-          an.scope(() => {
-            const { task, model, optimizer } = majority(mode, seed);
-            return mean(train(model, optimizer, task, 0, 120).slice(-10));
-          }),
-        );
-        t.diagnostic(`${mode}: loss of the last 10 of 120 steps, by seed: ${fixed(losses)}`);
-        return [mode, losses];
-      }),
-    );
-    // Two classes: guessing gives ln 2 = 0.693.
-    for (const [mode, losses] of Object.entries(last)) {
-      for (const loss of losses) assert.ok(mode === 'post' ? loss > 0.6 : loss < 0.1, `${mode}: ${loss}`);
-    }
-  });
-
-  test('the gradient of post does not vanish at the start, but in the first steps, with or without mixing', (t) => {
-    const spiral = (mode, seed) => {
-      const [placement, warmup] = modes[mode];
-      const task = makeTask(an, 'spiral', { seed, batch: 64 });
-      const model = an.stack({ ...task.config, activation: 'relu', depth: 24, placement }, { seed });
-      const optimizer = an.optimizer('adam', model, {
-        rate: an.schedule('warmup', { rate: 0.01, warmup: 2 * warmup }),
-      });
-      return { task, model, optimizer };
-    };
-    for (const [name, make] of Object.entries({ 'mean mixing, 20 blocks': majority, 'FFN alone, 24 blocks': spiral })) {
-      for (const mode of ['post', 'post with warm-up', 'pre']) {
-        const ratios = seeds.map((seed) =>
-          an.scope(() => {
-            const { task, model, optimizer } = make(mode, seed);
-            const start = gradientRatio(model, task);
-            train(model, optimizer, task, 0, 20);
-            return [start, gradientRatio(model, task)];
-          }),
-        );
-        const [start, after] = [0, 1].map((i) => ratios.map((ratio) => ratio[i]));
-        t.diagnostic(`${name}, ${mode}: first by last gradient at the start ${fixed(start, 2)}`);
-        t.diagnostic(`  after 20 steps ${after.map((ratio) => ratio.toExponential(1)).join(' ')}`);
-        assert.ok(Math.min(...start) > 0.3, `${name}, ${mode}`);
-        if (mode === 'post') assert.ok(Math.max(...after) < 0.01, `${name}, ${mode}`);
-        else assert.ok(Math.min(...after) > 0.1, `${name}, ${mode}`);
-      }
-    }
-  });
-
   test('a high rate kills units of ReLU, and none of leaky ReLU or GELU', (t) => {
     /** Shares of the last layer's units: what probe calls dead, and those whose weights get no gradient at all. */
     const after = (activation, rate, seed) =>
