@@ -15,7 +15,7 @@ const KB = 1024;
 const BUDGET = 60 * KB;
 /** Guards near the figures of today, so that neither grows unseen at the cost of the other. */
 const MODULE = 42 * KB;
-const BUNDLE = 20.5 * KB;
+const BUNDLE = 20.65 * KB;
 /** All files of the package's JavaScript, formats and tasks included: half of it is comments, the manual. */
 const SHIPPED = 72 * KB;
 

@@ -134,19 +134,33 @@ export class Module {
     const ask = (what, ...args) => memory.call(`an_module_parameter_${what}`, this.#fields, ...args);
     return Frame.run(this.#engine, (frame) => {
       const sizes = frame.room(8);
-      return Array.from({ length: ask('count') }, (_, index) => {
+      const count = ask('count');
+      const { depth } = /** @type {any} */ (this.#config);
+      /** @type {(Parameter & { layer: number })[]} */
+      const list = [];
+      // From layer to layer, known once the second begins: the others are like it. Each question costs some microseconds.
+      let [each, stride] = [0, 0];
+      for (let index = 0; index < count; index++) {
+        const former = list[index - each];
+        if (former?.layer > 0 && former.layer < depth) {
+          list.push({ ...former, index, layer: former.layer + 1, offset: former.offset + stride });
+          continue;
+        }
         const rank = ask('shape', index, sizes, sizes + 4);
         const shape = Object.freeze([...memory.words(sizes, 2)].slice(2 - rank));
         const name = memory.text('an_module_parameter_name', this.#fields, index) ?? '';
         const layer = whole ? ask('layer', index) : 0;
-        return {
-          name: layer > 0 ? `layers.${layer - 1}.${name}` : name,
-          index,
-          shape,
-          learned: ask('learned', index) !== 0,
-          offset: (ask('offset', index) >>> 0) * 4,
-        };
-      });
+        const offset = (ask('offset', index) >>> 0) * 4;
+        if (layer === 2) {
+          const first = list.findIndex((parameter) => parameter.layer === 1);
+          [each, stride] = [index - first, offset - list[first].offset];
+        }
+        list.push({ name, index, shape, learned: ask('learned', index) !== 0, offset, layer });
+      }
+      return list.map(({ layer, name, ...rest }) => ({
+        ...rest,
+        name: layer > 0 ? `layers.${layer - 1}.${name}` : name,
+      }));
     });
   }
 
