@@ -102,13 +102,14 @@ test('a first visit: two stacks of 24 are drawn, with the figures that Node give
   assert.match(rows[0].join(' '), /^A Post-Norm 64 × 256 [\d.]+ ± [\d.]+ /);
   assert.equal((await page.$$('.chart.small canvas')).length, 4, 'the other quantities');
   const said = await page.textContent('.explain');
-  assert.match(said, /A \(Post-Norm\): the gradient of W₂ is about as large in the first layer as in the last/);
+  assert.match(said, /A \(Post-Norm\): the gradient of W₂ is about as large in the first block as in the last/);
   assert.match(said, /does not vanish at initialisation\. B \(Pre-Norm\): .*grows towards the input/);
   assert.match(said, /Xiong et al\. 2020.*seeds 7 to 14.*A, B at 64 × 256 .*in place of 128 × 512/s);
   await page.screenshot({ path: join(shots, 'depth.png') });
 
   // The table behind the picture: each layer's median, quartiles and prediction.
   await page.click('.depth-main button:has-text("Table")');
+  await page.waitForSelector('.depth-main tbody tr');
   const table = await page.$$eval('.depth-main tbody tr', (all) =>
     all.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
@@ -167,7 +168,7 @@ test('one cursor for all charts; a quantity becomes the large one; ratios to A',
   await page.focus('.depth-main .plot');
   for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() =>
-    /^layer 2: {2}A [\d.]+ \[[\d., ]+\] pred\. [\d.]+ {3}B /.test(
+    /^block 2: {2}A [\d.]+ \[[\d., ]+\] pred\. [\d.]+ {3}B /.test(
       document.querySelector('.depth-main .readout').textContent,
     ),
   );
@@ -187,6 +188,7 @@ test('one cursor for all charts; a quantity becomes the large one; ratios to A',
   await page.waitForSelector('.depth-main h2:has-text("Size of the stream")');
   await page.check('[aria-label^="Each configuration"]');
   await page.click('.depth-main button:has-text("Table")');
+  await page.waitForSelector('.depth-main tbody tr');
   const cells = await page.$$eval('.depth-main tbody tr', (all) =>
     [...all.at(-1).cells].map((cell) => cell.textContent),
   );
@@ -213,7 +215,7 @@ test('what ends, what cannot run and what has no prediction says why; the rest i
   await finished(page);
   const faults = await page.$$eval('.depth-faults li', (all) => all.map((item) => item.textContent));
   assert.equal(faults.length, 2);
-  assert.match(faults[0], /B Squares: not finite from layer \d+, FFN \(2 of 2 seeds\)/);
+  assert.match(faults[0], /B Squares: not finite from block \d+, FFN \(2 of 2 seeds\)/);
   assert.match(faults[1], /C Groups: Not computed: .*divides d_model.*INVALID_ARGUMENT/);
   const rows = await summary(page);
   assert.match(rows[0].join(' '), /^A Fine 64 × 256 [\d.]+ [\d.]+ /);
@@ -234,11 +236,12 @@ test('what ends, what cannot run and what has no prediction says why; the rest i
 });
 
 test('a long run shows how far it is and can be cancelled', { skip }, async () => {
-  const { page, finish } = await open('blocks=96&dseeds=16&dwidth=128');
+  const { page, finish } = await open('blocks=96&dseeds=16&dwidth=256&dseq=64&dlen=128&c=A,d_model:256');
   await page.waitForSelector('.run-note button');
   await page.click('.run-note button');
   await page.waitForSelector('.run-note >> text=Cancelled.');
   await page.waitForSelector('#panel[aria-busy="false"]');
+  assert.match(await page.textContent('.explain'), /\d+ tokens in place of 8192: the largest of these stacks/);
   await page.evaluate(() => {
     location.hash = '#v=2&blocks=2&dseeds=1';
   });

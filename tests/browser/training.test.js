@@ -186,9 +186,14 @@ test('what diverges is named and marked; rewound, it goes on with a lower rate',
   await phase(page, 'done');
   await fresh(page);
   const incident = page.locator('.training-incident');
-  assert.match(await incident.textContent(), /A Plain diverged: NaN at step 72, block \d, FFN .*the others go on/);
+  const told = await incident.textContent();
+  assert.match(
+    told,
+    /A Plain diverged: step 71 was its last good one; NaN in step 72, block \d, FFN [\w ]+\. It has stopped\./,
+  );
+  assert.doesNotMatch(told, /others/, 'the other is at its end');
   assert.deepEqual(await stepsOf(page), [71, 110]);
-  assert.match((await summary(page))[0].at(-1), /NaN at step 72/);
+  assert.match((await summary(page))[0].at(-1), /NaN in step 72/);
   await page.screenshot({ path: join(shots, 'training-diverged.png') });
   await incident.locator('text=Rewind to step 50').click();
   await page.waitForSelector('text=A Plain stands at step 50');
@@ -198,7 +203,7 @@ test('what diverges is named and marked; rewound, it goes on with a lower rate',
   await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '110');
   assert.match(await notice(page), /Learning rate changed: acts from here on/);
   assert.equal(await page.$('.training-incident'), null);
-  for (const cells of await summary(page)) assert.equal(cells.at(-1), 'finite');
+  for (const cells of await summary(page)) assert.equal(cells.at(-1), 'not diverged');
   await finish();
 });
 

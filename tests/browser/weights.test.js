@@ -239,6 +239,16 @@ test('a model of many layers: one is found, used in place of another, and added 
   await page.waitForFunction(() => location.hash.includes('file~my%20model.safetensors~model.layers.3.mlp~d_model!32'));
   await page.click('[aria-label=Undo]');
   await page.waitForFunction(() => document.querySelectorAll('.config-card').length === 2);
+  // The Add dialog offers the file's layers too.
+  await page.click('text=/Add a configuration/');
+  const group = page.locator('.add-dialog section', { hasText: 'my model.safetensors' });
+  assert.equal(await group.locator('.preset-item').count(), 12);
+  assert.match(await group.textContent(), /2 more/);
+  await page.fill('.add-dialog input', 'layers.13');
+  await group.locator('.preset-item button').click();
+  await page.waitForSelector('.config-card >> nth=2 >> text=my model layers.13');
+  await page.click('[aria-label=Undo]');
+  await page.waitForFunction(() => document.querySelectorAll('.config-card').length === 2);
   await page.click('[aria-label="Close my model.safetensors"]');
   await page.waitForSelector('.weights-needed >> text=B needs the file my model.safetensors');
   await finish();

@@ -7,7 +7,7 @@ import { around } from '../../web/demo/format.js';
 import * as curves from '../../web/demo/panels/depth/curves.js';
 import { depthJob, probeKey, seedOf } from '../../web/demo/panels/depth/job.js';
 import { depthRun } from '../../web/demo/panels/depth/run.js';
-import { fitted, MAX_WEIGHTS } from '../../web/demo/panels/depth/sizes.js';
+import { fitted, MAX_WEIGHTS, MAX_WORK, tokensWithin } from '../../web/demo/panels/depth/sizes.js';
 import { MATRICES, QUANTITIES } from '../../web/demo/panels/depth/state.js';
 import { courseOf, figuresOf, lessons, noteKey, wiringOf } from '../../web/demo/panels/depth/summary.js';
 import { familyOf, stackLike } from '../../web/demo/panels/depth/weights.js';
@@ -74,6 +74,15 @@ test('pre-activations keep their variance when a block gets narrower', () => {
   }
 });
 
+test('init_std is raised no further than its field goes; one that is out of range stays as it is', () => {
+  const std = (init_std) => fit({ d_model: 768, init: 'normal', init_std });
+  const { max } = an.fields.find(({ name }) => name === 'init_std');
+  assert.deepEqual([std(max).config.init_std, std(max).held], [max, true]);
+  assert.equal(std(1).held, false);
+  for (const own of [2 * max, -1]) assert.deepEqual([std(own).config.init_std, std(own).held], [own, false]);
+  an.stack(std(max).config, { seed: 1 }).dispose();
+});
+
 test('groups and heads divide the narrower width; what is wrong stays wrong', () => {
   assert.equal(fit({ d_model: 96, norm: 'group_norm', groups: 12 }).config.groups, 8);
   assert.equal(fit({ d_model: 96, norm: 'group_norm', groups: 5 }, { width: 50 }).config.groups, 5);
@@ -117,7 +126,43 @@ test('no stack has more weights than the limit, whatever the fields', () => {
         }
 });
 
+test('one pass has a bound: fewer sequences, then shorter ones, the same for all', () => {
+  const tokens = (asked, ...stacks) => tokensWithin(asked, stacks);
+  const most = { sequences: 64, length: 128 };
+  const wide = fit({ d_model: 512 }, { depth: 96, width: 256 });
+  assert.deepEqual(tokens({ sequences: 2, length: 16 }, fit({ d_model: 128 })), { sequences: 2, length: 16 });
+  const few = tokens(most, fit({ d_model: 128 }));
+  assert.ok(few.length === 128 && few.sequences > 1 && few.sequences < 64, JSON.stringify(few));
+  assert.deepEqual(tokens(most, fit({ d_model: 128 }), wide), tokens(most, wide));
+  const slow = tokensWithin(most, [fit({ d_model: 128 })], 'scalar');
+  assert.ok(slow.sequences < few.sequences, 'fewer yet where a pass takes longer');
+  const flat = fit({ d_model: 1, d_ff: 262144 }, { depth: 96 });
+  assert.deepEqual(tokens(most, flat), { sequences: 1, length: 1 }, 'more weights than the limit has operations');
+  for (const mixing of ['none', 'attention'])
+    for (const width of [8, 64, 256])
+      for (const depth of [1, 24, 96]) {
+        const stack = fit({ d_model: 768, gated: true }, { width, depth, mixing });
+        const { sequences, length } = tokens(most, stack);
+        assert.ok(sequences >= 1 && length >= 1);
+        // Two operations a weight and token, as many again twice on the way back.
+        assert.ok(6 * stack.weights * sequences * length <= MAX_WORK, `${width} ${depth}: ${sequences} × ${length}`);
+      }
+});
+
 // ---- The run
+
+test('fewer tokens than asked for: the page is told both', async () => {
+  const { value } = await run(
+    jobOf({ depthBlocks: 48, depthWidth: 64, depthSeeds: 1, depthSequences: 64, depthLength: 128 }, [
+      preset('pre_norm'),
+    ]),
+  );
+  const { sequences, length, asked } = value.job;
+  assert.deepEqual(asked, { sequences: 64, length: 128 });
+  assert.ok(sequences < 64 && length === 128);
+  for (const { depth } of Object.values(texts))
+    assert.match(depth.fewerTokens(sequences * length, 8192), new RegExp(`${sequences * length}.*8192`));
+});
 
 test('figures are those of the package, for an output gradient of norm 1', async () => {
   const asked = jobOf({ seed: 5, depthMixing: 'mean' });

@@ -92,6 +92,19 @@ test('a stack has the design of its configuration at the panel’s size', () => 
   assert.deepEqual(stackOf({ d_model: 768, depth: 12, layer: 3 }, wanted), stackOf({ d_model: 64, d_ff: 256 }, wanted));
   const { init_std } = stackOf({ d_model: 512, init: 'normal', init_std: 0.02 }, wanted);
   assert.equal(init_std * Math.sqrt(32), 0.02 * Math.sqrt(512), 'pre-activations keep their size');
+  // As far as the field goes; what is out of range is the stack's to refuse, by the number that was given.
+  assert.equal(plans.MAX_STD, an.fields.find(({ name }) => name === 'init_std').max);
+  const most = { d_model: 512, init: 'normal', init_std: plans.MAX_STD };
+  an.stack(stackOf(most, wanted)).dispose();
+  assert.equal(stackOf(most, wanted).init_std, plans.MAX_STD);
+  assert.throws(() => an.stack(stackOf({ ...most, init_std: 5000 }, wanted)), /init_std.*5000/);
+  const held = (fields) => plans.isHeld(plans.planOf(first, [fields]).designs[0], 32);
+  assert.deepEqual([most, { ...most, d_model: 16 }, { ...most, init_std: 5000 }, {}].map(held), [
+    true,
+    false,
+    false,
+    false,
+  ]);
 
   const sequence = { d_in: 9, d_out: 8, mixing: 'attention', heads: 2, positions: 12 };
   const mixed = stackOf({ d_model: 64 }, sequence);

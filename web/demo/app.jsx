@@ -4,13 +4,14 @@ import { DepthPanel } from './panels/depth/panel.jsx';
 import { AddDialog } from './parts/add-dialog.jsx';
 import { ConfigChips, ConfigList } from './parts/configs.jsx';
 import { Inspector } from './parts/inspector.jsx';
+import { ModuleError } from './parts/module-error.jsx';
 import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
 import { announcement, busy, catalog, fatal, set, state, text } from './session.js';
 import { Boundary } from './shell/boundary.jsx';
 import { useFileDrop } from './shell/file-drop.js';
-import { useLater } from './shell/later.js';
+import { useAfterPaint, useLater } from './shell/later.js';
 import { lazy, Waiting } from './shell/lazy.jsx';
 import { Notices } from './shell/notices.jsx';
 import { ShortcutDialog } from './shell/shortcut-dialog.jsx';
@@ -55,7 +56,8 @@ export function App() {
     goToField(`field-${field}`);
   };
 
-  const Panel = panels[panel];
+  const shown = useAfterPaint(panel); // the tab is marked before its panel is drawn
+  const Panel = panels[shown];
   return (
     <div class={`app ${narrow ? 'narrow' : 'wide'} ${sidebar ? '' : 'no-sidebar'}`}>
       <button type="button" class="skip" onClick={() => document.getElementById('panel').focus()}>
@@ -84,13 +86,13 @@ export function App() {
           role="tabpanel"
           tabIndex={-1}
           aria-labelledby={`tab-${panel}`}
-          aria-busy={busy.value || Panel.isReady?.() === false}
+          aria-busy={busy.value || shown !== panel || Panel.isReady?.() === false}
         >
           <RunBar />
           {fatal.value ? (
             <Fatal />
           ) : catalog.value ? (
-            <Boundary key={panel}>
+            <Boundary key={shown}>
               <Panel onEdit={edit} />
             </Boundary>
           ) : (
@@ -159,12 +161,11 @@ function Sheet({ onClose, onEdit }) {
 
 function Fatal() {
   const t = text.value;
-  const { code, message } = fatal.value;
   return (
     <div class="card error-card" role="alert">
       <h2>{t.run.fatal}</h2>
       <p>
-        <code>{code}</code> {message}
+        <ModuleError error={fatal.value} /> <code>{fatal.value.code}</code>
       </p>
       <button type="button" class="button" onClick={() => location.reload()}>
         {t.run.reload}

@@ -122,6 +122,7 @@ const longer = (repeats, took, milliseconds) =>
 // a batch that is long enough for the clock.
 async function warmUp(run, milliseconds, pause) {
   run(); // compiles, touches the memory
+  await pause();
   let repeats = 1;
   let before = 0;
   for (let left = WARM_UP; left > 0; ) {

@@ -58,19 +58,16 @@ export const link = () => new URL(`#${encodeState(state.peek())}`, location.href
 
 // A little later than the edit: browsers allow only so many changes of the address in a time.
 const WRITE_AFTER = 150;
-let writtenHash = location.hash;
 let writing = 0;
 effect(() => {
   const hash = `#${encodeState(state.value)}`;
   clearTimeout(writing);
   writing = setTimeout(() => {
-    if (hash === location.hash) return;
-    writtenHash = hash;
-    history.replaceState(null, '', hash);
+    if (hash !== location.hash) history.replaceState(null, '', hash);
   }, WRITE_AFTER);
 });
 addEventListener('hashchange', () => {
-  if (location.hash !== writtenHash) update(decodeState(location.hash), 'link');
+  if (location.hash !== `#${encodeState(state.peek())}`) update(decodeState(location.hash), 'link');
 });
 
 // ---- Language and theme
@@ -100,8 +97,20 @@ export const file = signal(null); // { id, name, data, shape }
 export const fileError = signal(null); // { name, code, detail }
 let fileCount = 0;
 
+/** Changes with every edit of the seeded input. */
+export const seededInput = computed(() => {
+  const { rows, seed, inputMean, inputStd } = state.value;
+  return JSON.stringify([rows, seed, inputMean, inputStd]);
+});
+// Such an edit says that the file which could not be read is not wanted any more.
+effect(() => {
+  seededInput.value;
+  if (!file.peek()) fileError.value = null;
+});
+
 export async function openFile(chosen) {
   if (await isWeights(chosen, state.value.panel)) {
+    fileError.value = null;
     const { openWeights } = await import('./panels/weights/open-file.js');
     return openWeights(chosen);
   }
@@ -199,6 +208,21 @@ export const distributions = signal(null);
 /** By panel, what its run in the worker has given: { key: of the job, value }. An older key's stays until the new comes. */
 export const panelResults = signal({});
 
+/** Whether the Training panel takes the processor while it is shown, which is so until it says otherwise. */
+export const training = signal(true);
+
+/**
+ * Places of the configurations whose time is wanted: of all where times are shown, elsewhere of the one in the status bar,
+ * and of none while training would make them wrong and they would slow it down.
+ */
+const timed = computed(() => {
+  const { panel, configs, selected, tour } = state.value;
+  if (panel === 'training' && training.value) return [];
+  const all = ['forward', 'speed'].includes(panel) || (panel === 'training' && tour > 0);
+  return all ? configs.map((_, index) => index) : [selected];
+});
+const timedText = computed(() => timed.value.join());
+
 /** What has to be computed for the state: a change of its text starts a run. */
 const job = computed(() => {
   const { configs, rows, seed, inputMean, inputStd, variant, panel, sigma } = state.value;
@@ -221,6 +245,7 @@ const job = computed(() => {
     variant,
     useFile: Boolean(file.value),
     compare: panel === 'speed',
+    histograms: panel === 'forward',
     sigma,
   };
 });
@@ -231,8 +256,8 @@ const panelJob = computed(() => {
   return wanted ? { panel, key: JSON.stringify(wanted), wanted } : null;
 });
 const jobText = computed(() => {
-  const { configs, compare, sigma } = job.value;
-  return JSON.stringify([configs.map(({ key }) => key), compare, sigma, panelJob.value?.key]);
+  const { configs, compare, histograms, sigma } = job.value;
+  return JSON.stringify([configs.map(({ key }) => key), compare, histograms, sigma, panelJob.value?.key]);
 });
 
 export const keys = computed(() => job.value.configs.map(({ key }) => key));
@@ -247,6 +272,7 @@ export const busy = computed(() => {
 });
 
 let running = null; // promise of the run in the worker
+let panelDone = ''; // the panel's job that has been computed to its end
 let serial = 0;
 const DEBOUNCE = 60;
 const ANSWER = 400; // a worker that does not answer a cancellation within this is replaced
@@ -256,8 +282,11 @@ export async function runNow() {
   cancelled.value = false;
   await stop();
   if (mine !== serial || !api) return;
-  const todo = { ...job.value, panelJob: panelJob.value };
+  const todo = { ...job.value, panelJob: panelJob.value, timed: timed.value };
   keepMatching(todo);
+  todo.configs = todo.configs.map((config, i) => ({ ...config, known: knownOf(config, i) }));
+  const panelText = JSON.stringify(todo.panelJob);
+  if (panelText === panelDone) todo.panelJob = null; // only times are wanted, or what another panel has beside
   if (todo.useFile) checkFile();
   const since = performance.now();
   let over = false;
@@ -272,9 +301,12 @@ export async function runNow() {
       if (mine === serial && !(over && event.type === 'progress')) receive(event, since);
     });
     running = api.run({ ...todo, base: new URL('.', document.baseURI).href }, report);
-    await running;
+    const given = await running;
     over = true;
-    if (mine === serial) progress.value = null;
+    if (mine !== serial) return;
+    progress.value = null;
+    if (given) panelDone = panelResults.value[todo.panelJob?.panel]?.error ? '' : panelText;
+    if (given && given.join() !== timedText.peek()) later(); // asked for when it had just ended
   } catch (error) {
     if (mine !== serial) return;
     progress.value = null;
@@ -301,6 +333,12 @@ export async function cancel() {
   cancelled.value = true;
   await stop();
   progress.value = null;
+}
+
+// For a worker that has been started anew.
+function knownOf({ key }, index) {
+  const entry = results.value[index];
+  return entry?.key === key && entry.result ? { result: entry.result, times: entry.times } : null;
 }
 
 // Results of configurations that are still there stay; others stay, as old, at their place until the new ones come.
@@ -348,13 +386,21 @@ function receive(event, since) {
 
 let timer = 0;
 let edited = false; // the first run is start()'s: it does not wait for the catalogue
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(runNow, DEBOUNCE);
+}
 effect(() => {
   jobText.value;
-  if (edited) {
-    clearTimeout(timer);
-    timer = setTimeout(runNow, DEBOUNCE);
-  }
+  if (edited) later();
   edited = true;
+});
+// A run that goes on takes up what is to be timed besides; it ends where nothing is any more.
+effect(() => {
+  const none = timedText.value === '';
+  if (!api || cancelled.peek()) return;
+  if (running && !none) api.setTimed(timed.peek());
+  else later();
 });
 
 // ---- Announcements for screen readers

@@ -15,10 +15,15 @@ import { SIGNALS } from './state.js';
 const KEPT = 8;
 const MAX_VALUES = 1 << 20; // of one signal, for the histograms
 const MAX_IDLE = 256e6; // bytes of an instance that a panel's run leaves behind
-const BATCHES = { quick: 5, compare: 9 };
+const BATCHES = { brief: 5, compare: 9 };
 
-/** What has been computed, by the key of configuration and input: { result, times, signals, summaries }. */
+/**
+ * What has been computed, by the key of configuration and input: { result, times, signals, summaries }. Without the last
+ * two what a worker before this one has computed.
+ */
 const kept = new Map();
+/** Places of the configurations whose time is wanted; it may change in the middle of a run. */
+let timed = [];
 const trainedWeights = new Map();
 const weightFiles = new FileStore();
 let file = null;
@@ -80,24 +85,28 @@ async function undisturbed(id) {
 }
 
 /**
- * @param {object} job { configs: [{ key, fields, trained }], rows, seed, inputMean, inputStd, useFile, sigma,
- *   variant: 'auto' or a name, compare: whether every variant is timed, base: the page's address,
- *   panelJob: { panel, key, wanted } or null }
+ * @param {object} job { configs: [{ key, fields, trained, known: { result, times } of that key, or null }], rows, seed,
+ *   inputMean, inputStd, useFile, sigma, variant: 'auto' or a name, timed: places of the configurations to time, compare:
+ *   whether every variant is timed, histograms: whether they are wanted, base: the page's address, panelJob: { panel, key,
+ *   wanted } or null }
  * @param {(event: object) => void} report a Comlink proxy
- * @returns {Promise<boolean>} false if it was cancelled
+ * @returns {Promise<number[] | null>} places of the configurations that it has timed; null if it was cancelled
  */
 async function run(job, report) {
   const id = ++current;
+  timed = job.timed;
   onVisible();
   try {
     const variant = job.variant === 'auto' ? await best() : job.variant;
     const { fields } = await instance(await best());
     const configs = job.configs.map((config) => ({ ...config, values: completed(config.fields, fields) }));
-    if (job.panelJob) await runPanel({ ...job, variant }, id, report);
-    await runAll({ ...job, configs, variant }, id, report);
-    return true;
+    const isLast = job.panelJob?.panel === 'speed'; // the parts after the whole
+    if (job.panelJob && !isLast) await runPanel({ ...job, variant }, id, report);
+    const places = await runAll({ ...job, configs, variant }, id, report);
+    if (isLast) await runPanel({ ...job, variant }, id, report);
+    return places;
   } catch (error) {
-    if (error instanceof Cancelled) return false;
+    if (error instanceof Cancelled) return null;
     throw error;
   }
 }
@@ -128,6 +137,7 @@ async function runPanel({ panelJob: { panel, key, wanted }, variant, base, useFi
       an: await instance(variant),
       instance,
       breathe: () => breathe(id),
+      undisturbed: () => undisturbed(id),
       progress: (done, total) => report({ type: 'progress', step: 'panel', done, total }),
       send,
       loadTrained: (name) => loadTrained(base, name, id),
@@ -150,9 +160,9 @@ async function runAll(job, id, report) {
   const entries = configs.map(() => null);
   const order = configs.map((_, index) => index).sort((a, b) => isHeavy(configs[a]) - isHeavy(configs[b]) || a - b);
   for (const [done, index] of order.entries()) {
-    const { key, values } = configs[index];
+    const { key, values, known } = configs[index];
     // Nothing is heard of a large block while it is made: the page says so, and shows no share.
-    if (isHeavy(configs[index]) && !kept.has(key))
+    if (isHeavy(configs[index]) && !kept.has(key) && !known)
       report({ type: 'progress', step: 'make', bytes: estimate(values).bytes, done, total: configs.length });
     else report({ type: 'progress', step: 'forward', done, total: configs.length });
     if (isHeavy(configs[index]) && entries.some(Boolean)) reportHistograms(job, entries, report);
@@ -167,10 +177,11 @@ async function runAll(job, id, report) {
     }
   }
   reportHistograms(job, entries, report);
-  await timeAll(job, entries, id, report);
+  return timeAll(job, entries, id, report);
 }
 
-function reportHistograms({ configs, sigma }, entries, report) {
+function reportHistograms({ configs, sigma, histograms: wanted }, entries, report) {
+  if (!wanted) return;
   const shared = SIGNALS.map((signal) => {
     const of = (part) => entries.map((entry) => entry?.[part][signal] ?? null);
     return [signal, histograms(of('signals'), of('summaries'), { sigma })];
@@ -180,17 +191,20 @@ function reportHistograms({ configs, sigma }, entries, report) {
 
 const plainError = ({ code, name, message, detail }) => ({ code: code ?? name, message, detail });
 
+function keep(key, entry) {
+  kept.delete(key);
+  kept.set(key, entry); // the newest is last
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return entry;
+}
+
 async function computeOne(config, index, job, id, report) {
-  const known = kept.get(config.key);
-  if (known) {
-    kept.delete(config.key);
-    kept.set(config.key, known); // the newest is last
-    return known;
-  }
+  const known = kept.get(config.key) ?? config.known;
+  if (known && (known.signals || !job.histograms)) return keep(config.key, known);
   const trained = config.trained && (await loadTrained(job.base, config.trained, id));
   const an = await instance(job.variant);
   const { block, seeded } = makeBlock(an, config.fields, job.seed, trained);
-  const entry = { times: {} };
+  const entry = { times: { ...known?.times } };
   const heavy = isHeavy(config);
   try {
     await breathe(id);
@@ -201,22 +215,37 @@ async function computeOne(config, index, job, id, report) {
       if (data.length > MAX_VALUES) signals[name] = data.slice(0, MAX_VALUES);
     entry.summaries = Object.fromEntries(Object.entries(signals).map(([name, data]) => [name, summarize(data)]));
     entry.result = { ...result, seeded, variant: an.variant, memory: an.stats().memory };
-    if (heavy) {
+    keep(config.key, entry);
+    if (heavy && isMissing(job, entry, an.variant) && timed.includes(index)) {
       // Making it takes longer than timing it, so it is timed while it is there.
-      const timed = [{ ...subject(an, block, input), variant: an.variant, bytes: entry.result.cost.bytes }];
+      report({ type: 'result', index, key: config.key, result: entry.result, times: entry.times });
+      const item = { config, entry, index, variant: an.variant };
+      const own = { ...subject(an, block, input), variant: an.variant, bytes: entry.result.cost.bytes };
       const progress = (done, total) => report({ type: 'progress', step: 'time', done, total });
-      [entry.times[an.variant]] = await timeWithLimits(timed, BATCHES.quick, id, progress, ([time]) => {
-        report({ type: 'result', index, key: config.key, result: entry.result, times: { [an.variant]: time } });
-      });
-      timed[0].dispose();
+      await timeWithLimits([own], batchesOf(job), id, progress, (times) => show([item], times, report));
+      own.dispose();
     }
   } finally {
     block.dispose();
     if (heavy) await release(job.variant);
   }
-  kept.set(config.key, entry);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
   return entry;
+}
+
+/** What there is stays, should the run be cancelled; what was better before stays until it is as good. */
+function show(items, times, report) {
+  for (const [i, { config, entry, index, variant }] of items.entries()) {
+    if (entry.times[variant]?.count > times[i].count) continue;
+    entry.times[variant] = times[i];
+    report({ type: 'times', index, key: config.key, times: { [variant]: times[i] } });
+  }
+}
+
+const batchesOf = ({ compare }) => (compare ? BATCHES.compare : BATCHES.brief);
+/** Whether a variant has been timed less than the job asks for. */
+function isMissing(job, { times }, variant) {
+  const known = times[variant];
+  return !known?.limits || known.count < batchesOf(job);
 }
 
 const pauseOf = (id, progress) => (done, total) => {
@@ -228,9 +257,9 @@ const pauseOf = (id, progress) => (done, total) => {
  * Times subjects in turns, and after each round the limits of their variants, so that a share of these is of one run. The
  * first figures do not wait for the limits.
  * @param subjects [{ run, variant, bytes: what a pass reads and writes }]
- * @param show (times) => void, whenever there are new figures
+ * @param onTimes (times) => void, whenever there are new figures
  */
-async function timeWithLimits(subjects, batches, id, progress, show) {
+async function timeWithLimits(subjects, batches, id, progress, onTimes) {
   const gauges = new Map();
   for (const { variant } of subjects) {
     if (gauges.has(variant)) continue;
@@ -243,47 +272,54 @@ async function timeWithLimits(subjects, batches, id, progress, show) {
       return { ...time, limits: gauges.get(variant).figures(workingSet(bytes)) };
     });
   const onRound = async (times) => {
-    show(withLimits(times));
+    onTimes(withLimits(times));
     for (const gauge of gauges.values()) await gauge.sample(() => undisturbed(id));
-    show(withLimits(times));
+    onTimes(withLimits(times));
   };
   try {
-    return withLimits(await measure(subjects, { batches, pause: pauseOf(id, progress), onRound }));
+    await measure(subjects, { batches, pause: pauseOf(id, progress), onRound });
   } finally {
     for (const gauge of gauges.values()) gauge.dispose();
   }
 }
 
-// Light blocks of all variants are timed in turns; a heavy one by itself, one variant after the other.
+// Light blocks of all variants are timed in turns; a heavy one by itself, one variant after the other. What is asked for
+// meanwhile comes after.
 async function timeAll(job, entries, id, report) {
   const { capabilities } = await instance(job.variant);
   const variants = Object.keys(capabilities).filter((name) =>
     job.compare ? capabilities[name].available : name === job.variant,
   );
-  const batches = job.compare ? BATCHES.compare : BATCHES.quick;
-  const items = [];
-  for (let index = 0; index < entries.length; index++) {
-    const entry = entries[index];
-    const heavy = isHeavy(job.configs[index]);
-    for (const variant of entry ? variants : []) {
-      const known = entry.times[variant];
-      if (!known || (known.count < batches && !heavy))
-        items.push({ index, entry, variant, heavy, config: job.configs[index] });
-    }
-  }
-  const light = items.filter(({ heavy }) => !heavy);
-  const groups = [...(light.length > 0 ? [light] : []), ...items.filter(({ heavy }) => heavy).map((item) => [item])];
-  const total = items.length * (batches + 1);
-  let before = 0;
-  for (const group of groups) {
-    await timeGroup(group, job, batches, id, report, (done) =>
-      report({ type: 'progress', step: 'time', done: before + done, total }),
+  const all = entries.flatMap((entry, index) =>
+    entry ? variants.map((variant) => ({ index, entry, variant, config: job.configs[index] })) : [],
+  );
+  const tried = new Set();
+  for (;;) {
+    const wanted = timed;
+    const items = all.filter(
+      (item) => wanted.includes(item.index) && !tried.has(item) && isMissing(job, item.entry, item.variant),
     );
-    before += group.length * (batches + 1);
+    if (items.length === 0) return wanted;
+    for (const item of items) tried.add(item);
+    await timeItems(items, job, id, report);
   }
 }
 
-async function timeGroup(group, job, batches, id, report, progress) {
+async function timeItems(items, job, id, report) {
+  const light = items.filter(({ config }) => !isHeavy(config));
+  const heavy = items.filter(({ config }) => isHeavy(config));
+  const groups = [...(light.length > 0 ? [light] : []), ...heavy.map((item) => [item])];
+  const steps = batchesOf(job) + 1;
+  let before = 0;
+  for (const group of groups) {
+    await timeGroup(group, job, id, report, (done) =>
+      report({ type: 'progress', step: 'time', done: before + done, total: items.length * steps }),
+    );
+    before += group.length * steps;
+  }
+}
+
+async function timeGroup(group, job, id, report, progress) {
   const subjects = [];
   try {
     for (const { config, entry, variant } of group) {
@@ -294,14 +330,7 @@ async function timeGroup(group, job, batches, id, report, progress) {
       subjects.push({ ...subject(an, block, input), variant, bytes: entry.result.cost.bytes });
       await breathe(id);
     }
-    const show = (times) =>
-      group.forEach(({ variant, index, config }, i) => {
-        report({ type: 'times', index, key: config.key, times: { [variant]: times[i] } });
-      });
-    const times = await timeWithLimits(subjects, batches, id, progress, show);
-    group.forEach(({ entry, variant }, i) => {
-      entry.times[variant] = times[i];
-    });
+    await timeWithLimits(subjects, batchesOf(job), id, progress, (times) => show(group, times, report));
   } catch (error) {
     if (error instanceof Cancelled) throw error;
     for (const { index, config } of group) {
@@ -314,7 +343,7 @@ async function timeGroup(group, job, batches, id, report, progress) {
     }
   } finally {
     for (const { dispose } of subjects) dispose();
-    if (group[0].heavy) await release(group[0].variant);
+    if (isHeavy(group[0].config)) await release(group[0].variant);
   }
 }
 
@@ -382,6 +411,10 @@ expose({
     }
   },
   closeWeights: (key) => weightFiles.close(key),
+  /** As in run(). */
+  setTimed(places) {
+    timed = places;
+  },
   setFile(given) {
     file = given;
   },

@@ -4,6 +4,7 @@ import { Table } from '../parts/chart.jsx';
 import { lookOf } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
+import { errorWords } from '../parts/module-error.jsx';
 import { Roofline } from '../parts/roofline.jsx';
 import { rateOf } from '../parts/status-bar.jsx';
 import { standing } from '../roofline.js';
@@ -122,7 +123,11 @@ function Bar({ variant, range, scalar, top, capability, error }) {
         </>
       ) : (
         <span class="bar-reason">
-          {!capability.available ? `${t.speed.refused} ${capability.reason}` : error ? error.message : t.speed.pending}
+          {!capability.available
+            ? `${t.speed.refused} ${capability.reason}`
+            : error
+              ? errorWords(error)
+              : t.speed.pending}
         </span>
       )}
     </div>

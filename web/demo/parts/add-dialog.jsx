@@ -3,6 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { estimate } from '../compute.js';
 import { valuesOf } from '../fields.js';
 import { si } from '../format.js';
+import { weightFiles } from '../panels/weights/opened.js';
+import { layerConfig } from '../panels/weights/subject.js';
 import { counterpart, PRESET_GROUPS, PRESETS, TRAINED } from '../presets.js';
 import { catalog, state, text, update } from '../session.js';
 import { addConfig, duplicateConfig } from '../state.js';
@@ -11,6 +13,9 @@ import { omitsText } from './inspector.jsx';
 
 const ofPreset = ({ id, name }) => ({ name, preset: id, weights: '', values: {} });
 const ofTrained = ({ id, name }) => ({ name, preset: '', weights: id, values: {} });
+
+/** Of a file with more layers the others have to be searched for. */
+const LISTED = 12;
 
 // Every word of the query is looked for in the name and in what the block is made of.
 const finder = (query) => {
@@ -41,7 +46,23 @@ export function AddDialog({ onClose }) {
     .map(({ config, index }) => (
       <CopyItem key={index} {...{ config, index }} onAdd={() => add(duplicateConfig(state.value, index))} />
     ));
+  const layers = weightFiles.value.map((file) => {
+    const found = file.summary.layers.filter(({ usable, key }) => usable && find(file.name, key));
+    const shown = found.slice(0, LISTED).map((layer) => {
+      const config = layerConfig(file, layer);
+      return (
+        <PresetItem
+          key={layer.key}
+          entry={{ id: layer.key, name: config.name, omits: [] }}
+          config={config}
+          onAdd={() => add(addConfig(state.value, config))}
+        />
+      );
+    });
+    return [t.dialog.ofFile(file.name), shown, found.length - shown.length];
+  });
   const groups = [
+    ...layers,
     ...PRESET_GROUPS.map((group) => [
       t.dialog[group],
       items(
@@ -79,10 +100,11 @@ export function AddDialog({ onClose }) {
         </button>
       </div>
       <div class="dialog-body">
-        {groups.map(([title, found]) => (
+        {groups.map(([title, found, more]) => (
           <section key={title}>
             <h3>{title}</h3>
             <ul class="preset-list">{found}</ul>
+            {more > 0 && <p class="note">{t.dialog.more(more)}</p>}
           </section>
         ))}
         {groups.length === 0 && <p class="note">{t.dialog.none}</p>}
@@ -108,7 +130,7 @@ function PresetItem({ entry, config, onAdd }) {
         </span>
         <small>{summaryOf(config)}</small>
         {entry.omits.length > 0 && (
-          <small>
+          <small class="preset-omits" title={omitsText(entry.omits)}>
             {t.dialog.leavesOut}
             {omitsText(entry.omits)}
           </small>
@@ -139,8 +161,14 @@ export function Source({ of: { name, source }, short }) {
   const t = text.value.dialog;
   const [title, address] = source;
   return (
-    <a href={address} target="_blank" rel="noopener noreferrer" aria-label={`${t.sourceOf(name)}: ${title}`}>
-      {short && title === 'config.json' ? t.source : title}
+    <a
+      href={address}
+      target="_blank"
+      rel="noopener noreferrer"
+      title={short ? title : undefined}
+      aria-label={`${t.sourceOf(name)}: ${title}`}
+    >
+      {short ? t.source : title}
     </a>
   );
 }

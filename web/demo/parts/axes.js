@@ -40,6 +40,7 @@ export function logAxis(current, { size = 44, most = 8 } = {}) {
     scale: { distr: 3, range },
     axis: {
       size,
+      incrs: (_u, _axis, min, max) => [Math.max(5, max - min)], // uPlot's own end at 5e32, above which it would draw no axis
       splits: () => ticks(...range(), most),
       filter: (_, splits) => splits, // uPlot's own drops what is no power of ten
       values: (_, splits) => splits.map((value) => label(range(), value)),

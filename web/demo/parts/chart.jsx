@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import { dark, state, text } from '../session.js';
 import { useChartExport } from '../shell/export/chart-entry.js';
 import { ExportChart } from '../shell/export-menu.jsx';
+import { useAfterPaint } from '../shell/later.js';
 import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
 
@@ -32,7 +33,8 @@ function palette() {
  * @param props.empty whether there is nothing to draw yet, or why not
  * @param props.build (colors, width) => { options, data } as uPlot takes them, marks(u) drawn over the lines, and
  *   labels(u) → [{ index, name, align }] each with x, y on the scales, which are kept apart from each other, or with
- *   left, top in pixels of the plot, which stand; marked: with the configuration's marker before the name. Without an index it is no configuration's
+ *   left, top in pixels of the plot, which stand; marked: with the configuration's marker before the name; backed: no line
+ *   shows through. Without an index it is no configuration's
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
  * @param props.table the same figures: { head: string[], rows: (string|node)[][] }, or a function that gives them when they
@@ -43,7 +45,8 @@ function palette() {
  */
 export function Chart({ title, note, build, deps, readout, table, live, controls, empty, small }) {
   const t = text.value;
-  const [asTable, setAsTable] = useState(false);
+  const [pressed, setPressed] = useState(false);
+  const asTable = useAfterPaint(pressed);
   const [said, setSaid] = useState('');
   const [focused, setFocused] = useState(false); // one that only follows another's cursor is not read aloud
   const place = useRef(null);
@@ -178,17 +181,19 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
           <button
             type="button"
             class="quiet small"
-            aria-pressed={asTable}
+            aria-pressed={pressed}
             aria-label={`${title}: ${t.chart.table}`}
-            onClick={() => setAsTable(!asTable)}
+            onClick={() => setPressed(!pressed)}
           >
-            {asTable ? t.forward.asChart : t.forward.asTable}
+            {pressed ? t.forward.asChart : t.forward.asTable}
           </button>
-          {!empty && <ExportChart entry={entry} />}
+          <span class={empty ? 'to-come' : undefined}>
+            <ExportChart entry={entry} />
+          </span>
         </div>
       </div>
       {asTable ? (
-        <Figures of={table} caption={title} tall />
+        <Figures of={table} caption={title} tall most={READABLE} />
       ) : (
         <div
           class="plot"
@@ -235,17 +240,18 @@ function drawLabels(u, labels, colors) {
   ctx.textBaseline = 'middle';
   const placed = labels
     .filter(({ left }) => left === undefined)
-    .map((label) => ({
-      ...label,
-      left: u.valToPos(label.x, 'x', true) + ({ left: 10, right: -10 }[label.align] ?? 0) * scale,
-      top: Math.min(bbox.top + bbox.height - line / 2, Math.max(bbox.top + line / 2, u.valToPos(label.y, 'y', true))),
-      width: ctx.measureText(label.name).width,
-    }))
+    .map((label) => {
+      const left = u.valToPos(label.x, 'x', true) + ({ left: 10, right: -10 }[label.align] ?? 0) * scale;
+      const top = u.valToPos(label.y, 'y', true);
+      return {
+        ...label,
+        ...fitting(u, label, left),
+        left,
+        top: Math.min(bbox.top + bbox.height - line / 2, Math.max(bbox.top + line / 2, top)),
+      };
+    })
     .sort((a, b) => a.top - b.top);
-  const extent = ({ left, width, align }) => {
-    const start = left - { left: 0, center: 0.5, right: 1 }[align] * width;
-    return [start, start + width];
-  };
+
   for (let pass = 0; pass < 40; pass++) {
     for (let i = 1; i < placed.length; i++) {
       for (let j = 0; j < i; j++) {
@@ -261,11 +267,16 @@ function drawLabels(u, labels, colors) {
   const fixed = labels
     .filter(({ left }) => left !== undefined)
     .map((label) => ({ ...label, left: bbox.left + label.left * scale, top: bbox.top + label.top * scale }));
-  for (const { index, name, left, top, align, marked } of [...placed, ...fixed]) {
+  for (const { index, name, left, top, align, width, marked, backed } of [...placed, ...fixed]) {
     ctx.textAlign = align;
     ctx.lineWidth = 4 * scale;
     ctx.lineJoin = 'round';
     ctx.strokeStyle = colors.surface;
+    if (backed) {
+      const [start, end] = extent({ left, width, align });
+      ctx.fillStyle = colors.surface;
+      ctx.fillRect(start - 3 * scale, top - line / 2, end - start + 6 * scale, line);
+    }
     ctx.strokeText(name, left, top);
     ctx.fillStyle = colors.text[index] ?? colors.muted;
     ctx.fillText(name, left, top);
@@ -278,7 +289,37 @@ function drawLabels(u, labels, colors) {
   ctx.restore();
 }
 
-const Figures = ({ of: table, ...rest }) => <Table {...(typeof table === 'function' ? table() : table)} {...rest} />;
+const extent = ({ left, width, align }) => {
+  const start = left - { left: 0, center: 0.5, right: 1 }[align] * width;
+  return [start, start + width];
+};
+
+/** The name, or where the chart's edge would cut it the short one, or the letter. */
+function fitting(u, { index, name, short = name, align }, left) {
+  const names = index === undefined ? [name] : [name, short, LETTERS[index]];
+  const sizes = names.map((one) => ({ name: one, width: u.ctx.measureText(one).width }));
+  const isWithin = ({ width }) => {
+    const [start, end] = extent({ left, width, align });
+    return start >= 0 && end <= u.width * devicePixelRatio;
+  };
+  return sizes.find(isWithin) ?? sizes.at(-1);
+}
+
+// Rows that somebody reads; a browser takes seconds for thousands that change. Saved are all.
+const READABLE = 100;
+
+/** The table of a chart; of more rows than `most` every second, third, ... and the last. */
+function Figures({ of: table, most = Infinity, ...rest }) {
+  const { head, rows } = typeof table === 'function' ? table() : table;
+  const stride = Math.ceil(rows.length / most) || 1;
+  const some = rows.filter((_, i) => i % stride === 0 || i === rows.length - 1);
+  return (
+    <>
+      {stride > 1 && <p class="note">{text.value.chart.everyNth(stride)}</p>}
+      <Table head={head} rows={some} {...rest} />
+    </>
+  );
+}
 
 /** A table in a box of its own, so that the page never scrolls sideways. */
 export function Table({ head, rows, caption, tall }) {

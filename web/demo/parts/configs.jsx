@@ -6,6 +6,7 @@ import { catalog, results, set, state, text } from '../session.js';
 import { MAX_CONFIGS } from '../state.js';
 import { ConfigMenu, move, NameField } from './config-menu.jsx';
 import { LETTERS, lookOf } from './look.js';
+import { ModuleError } from './module-error.jsx';
 
 export { activationName, LETTERS, lookOf, normName };
 
@@ -173,11 +174,17 @@ function ConfigCard({ config, index, selected, setDrag, mark }) {
 
 export function ConfigError({ error }) {
   const t = text.value;
-  const message = t.weights.errors[error.code]?.(error.detail ?? {}) ?? error.message; // of a file's weights, or the module's
+  const ofFile = t.weights.errors[error.code]?.(error.detail ?? {});
   return (
     <p class="error-text config-error" role="alert">
-      {t.run.failed} {message.replace(/[.。]?$/, t.sign.stop.trim())}
-      {error.code === 'OUT_OF_MEMORY' && ` ${t.run.memoryHint}`} <code>{error.code}</code>
+      {t.run.failed}
+      {t.sign.space}
+      {ofFile ? (
+        ofFile.replace(/[.。]?$/, t.sign.stop.trim())
+      ) : (
+        <ModuleError error={error} hint={error.code === 'OUT_OF_MEMORY' ? t.run.memoryHint : ''} />
+      )}{' '}
+      <code>{error.code}</code>
     </p>
   );
 }

@@ -76,3 +76,23 @@ export function markEnd(u, x, y, color) {
   ctx.stroke();
   ctx.restore();
 }
+
+/**
+ * A histogram's outline: each bin flat from edge to edge (uPlot's own steps change at the points, half a bin aside), one with
+ * nothing to draw on the ground.
+ */
+export function outline(u, values, low, width) {
+  const stroke = new Path2D();
+  const ground = u.bbox.top + u.bbox.height;
+  const at = (edge) => Math.round(u.valToPos(low + edge * width, 'x', true));
+  values.forEach((value, i) => {
+    const y = value > 0 ? Math.round(u.valToPos(value, 'y', true)) : ground;
+    stroke[i === 0 ? 'moveTo' : 'lineTo'](at(i), y);
+    stroke.lineTo(at(i + 1), y);
+  });
+  const fill = new Path2D(stroke);
+  fill.lineTo(at(values.length), ground);
+  fill.lineTo(at(0), ground);
+  fill.closePath();
+  return { stroke, fill, clip: null, band: null, gaps: null, flags: 0 };
+}

@@ -28,6 +28,7 @@ export function Field({ field, index, values, resolved, differs, error, reason }
   const config = state.value.configs[index];
   const [asked, setAsked] = useState(false);
   const [typed, setTyped] = useState(null); // { error, detail } of what was typed last
+  if (!config) return null; // it has been removed, and its group is about to be drawn anew
   const id = `field-${field.name}`;
   const name = labelOf(field, values);
   const matched = field.name === 'd_ff' && config.matched;

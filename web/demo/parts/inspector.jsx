@@ -2,18 +2,21 @@
 import { automatic, differences, drawnOf, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
 import { counterpart, PRESET_GROUPS, PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, results, set, state, text, update } from '../session.js';
-import { useLater } from '../shell/later.js';
+import { Staged, useAfterPaint, useLater } from '../shell/later.js';
 import { editConfig, editField } from '../state.js';
 import { Source } from './add-dialog.jsx';
 import { ConfigActions } from './config-menu.jsx';
 import { ConfigError, EqualParameters, LETTERS, lookOf } from './configs.jsx';
 import { Field, labelOf } from './field.jsx';
 import { Formula } from './formula.jsx';
+import { ModuleError } from './module-error.jsx';
 import { Wiring } from './wiring.jsx';
 
 export function Inspector({ onEdit, withActions }) {
   const t = text.value;
-  const { configs, selected, onlyDifferent } = state.value;
+  const { configs, onlyDifferent } = state.value;
+  // The list marks it at once; the many fields follow.
+  const selected = Math.min(useAfterPaint(state.value.selected), configs.length - 1);
   const config = configs[selected];
   const { fields } = catalog.value;
   const complete = useLater(true); // the many fields after the drawing
@@ -61,12 +64,13 @@ export function Inspector({ onEdit, withActions }) {
       {onlyDifferent && shown.size === 0 && <p class="note">{t.configs.nothingDiffers}</p>}
       {complete &&
         GROUPS.map((group) => (
-          <Group
-            key={group}
-            group={group}
-            fields={fields.filter((field) => field.group === group && shown.has(field.name))}
-            {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
-          />
+          <Staged key={group}>
+            <Group
+              group={group}
+              fields={fields.filter((field) => field.group === group && shown.has(field.name))}
+              {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
+            />
+          </Staged>
         ))}
       {withActions && drawing}
     </section>
@@ -87,7 +91,7 @@ function Group({ group, fields, config, index, values, differs, faulty, error })
       {...{ field, index, values }}
       resolved={automatic(field.name, values, catalog.value)}
       differs={differs.has(field.name)}
-      error={faulty === field.name ? error.message : undefined}
+      error={faulty === field.name ? <ModuleError error={error} /> : undefined}
       reason={t.noEffect[reasons.get(field.name)]}
     />
   );

@@ -7,6 +7,10 @@ import { Chart, FAMILY, labelWidth, ROOMY, shortName } from './chart.jsx';
 import { LETTERS } from './configs.jsx';
 import { ConfigName } from './controls.jsx';
 import { drawMarker } from './marker.jsx';
+import { errorWords } from './module-error.jsx';
+
+/** From this width on a roof has its figure, with its unit. */
+const WIDE = 560;
 
 export function Roofline() {
   const t = text.value;
@@ -32,7 +36,7 @@ export function Roofline() {
     const ends = roofs
       .filter(({ extra }) => !extra)
       .map(({ variant: name, peak }) => ({
-        name: roomy ? `${name} ${number(peak.median / 1e9)}` : name,
+        name: width > WIDE ? `${name} ${number(peak.median / 1e9)}\u202fGFLOP/s` : name,
         x: xHigh,
         y: peak.median,
         align: 'left',
@@ -263,7 +267,7 @@ function rowsOf(index) {
   const rest = (cells) => [...cells, ...Array(r.head.length - 1 - cells.length).fill('–')];
   const rows = VARIANTS.flatMap((variant) => {
     const error = entry?.times?.[variant]?.limits?.error;
-    if (error) return [[name, ...rest([variant, error.message])]];
+    if (error) return [[name, ...rest([variant, errorWords(error)])]];
     const place = placeOf(index, variant);
     if (!place) return [];
     const { intensity, rate, peak, read, roof, ofRoof, ofPeak, bound } = place;

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { canRedo, canUndo, language, redo, set, state, text, undo } from '../session.js';
 import { copyLink } from '../shell/copy-link.js';
 import { ExportMenu } from '../shell/export-menu.jsx';
+import { afterPaint } from '../shell/later.js';
 import { nextTheme } from '../shell/theme.js';
 import { closeTour, goToStop } from '../shell/tour/tour.js';
 
@@ -16,7 +17,11 @@ export function TopBar({ narrow, onHelp }) {
       <nav aria-label={t.title}>
         <TourButton narrow={narrow} />
         {!narrow && (
-          <IconButton label={t.top.sidebar} pressed={sidebar} onClick={() => set({ sidebar: !sidebar })}>
+          <IconButton
+            label={t.top.sidebar}
+            pressed={sidebar}
+            onClick={() => afterPaint(() => set({ sidebar: !sidebar }))}
+          >
             <path d="M2.5 3.5h11v9h-11zM6.5 3.5v9" />
           </IconButton>
         )}
@@ -38,11 +43,11 @@ export function TopBar({ narrow, onHelp }) {
           class="quiet"
           aria-label={t.top.otherLanguage}
           lang={language.value === 'zh' ? 'en' : 'zh-CN'}
-          onClick={() => set({ language: language.value === 'zh' ? 'en' : 'zh' })}
+          onClick={() => afterPaint(() => set({ language: language.value === 'zh' ? 'en' : 'zh' }))}
         >
           {narrow ? t.top.otherShort : t.top.otherLanguage}
         </button>
-        <IconButton label={t.top.theme[theme]} onClick={() => set({ theme: nextTheme(theme) })}>
+        <IconButton label={t.top.theme[theme]} onClick={() => afterPaint(() => set({ theme: nextTheme(theme) }))}>
           <circle cx="8" cy="8" r="5.5" />
           {theme !== 'light' && (
             <path

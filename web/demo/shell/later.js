@@ -1,18 +1,39 @@
+// What waits for the next frame, so that the page answers at once and no task is a long one.
 import { useEffect, useState } from 'preact/hooks';
 
-/** false at first, true once what is shown without it has been painted: so that no task of the page is a long one. */
+/** Calls act once the next frame has been painted; a hidden page has none. Returns what takes it back. */
+export function afterPaint(act) {
+  let timer = 0;
+  const soon = () => {
+    timer = setTimeout(act);
+  };
+  const frame = document.hidden ? soon() : requestAnimationFrame(soon);
+  return () => {
+    if (frame) cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+}
+
+/** false at first, true once what is shown without it has been painted. */
 export function useLater(wanted) {
   const [now, setNow] = useState(false);
-  useEffect(() => {
-    if (!wanted || now) return undefined;
-    let timer = 0;
-    const frame = requestAnimationFrame(() => {
-      timer = setTimeout(setNow, 0, true);
-    });
-    return () => {
-      cancelAnimationFrame(frame);
-      clearTimeout(timer);
-    };
-  }, [wanted]);
+  useEffect(() => (wanted && !now ? afterPaint(() => setNow(true)) : undefined), [wanted]);
   return wanted && now;
+}
+
+/** Draws its children in a task of their own, the first time and whenever they are others. */
+export function Staged({ children }) {
+  const [shown, show] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(show, 0, children);
+    return () => clearTimeout(timer);
+  }, [children]);
+  return shown;
+}
+
+/** A value, a frame later where it changes: what hangs on it is drawn after the rest. */
+export function useAfterPaint(value) {
+  const [shown, show] = useState(() => value);
+  useEffect(() => (Object.is(shown, value) ? undefined : afterPaint(() => show(() => value))), [value]);
+  return shown;
 }

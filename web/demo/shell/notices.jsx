@@ -1,10 +1,19 @@
 // A line below the top bar: a newer version of the page, a file that could not be opened.
-import { signal } from '@preact/signals';
-import { text } from '../session.js';
+import { effect, signal } from '@preact/signals';
+import { weightFiles } from '../panels/weights/opened.js';
+import { file, seededInput, text } from '../session.js';
 import { updated } from './offline.js';
 
 /** { error: text } or null */
 export const notice = signal(null);
+
+// It is over with the next good file and with the next edit of the input.
+effect(() => {
+  file.value;
+  weightFiles.value;
+  seededInput.value;
+  notice.value = null;
+});
 
 export function Notices() {
   const t = text.value;

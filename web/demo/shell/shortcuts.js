@@ -16,6 +16,7 @@ import {
 } from '../session.js';
 import { duplicateConfig, MAX_CONFIGS, PANELS } from '../state.js';
 import { copyLink } from './copy-link.js';
+import { afterPaint } from './later.js';
 import { nextTheme } from './theme.js';
 import { closeTour, goToStop } from './tour/tour.js';
 
@@ -61,9 +62,13 @@ export const KEYS = [
   { keys: ['n'], name: 'tourNext', act: () => tourBy(1) },
   { keys: ['p'], name: 'tourBack', act: () => tourBy(-1) },
   { keys: ['c'], name: 'copyLink', act: copyLink },
-  { keys: ['s'], name: 'sidebar', act: () => set({ sidebar: !state.value.sidebar }) },
-  { keys: ['l'], name: 'language', act: () => set({ language: language.value === 'zh' ? 'en' : 'zh' }) },
-  { keys: ['m'], name: 'theme', act: () => set({ theme: nextTheme(state.value.theme) }) },
+  { keys: ['s'], name: 'sidebar', act: () => afterPaint(() => set({ sidebar: !state.value.sidebar })) },
+  {
+    keys: ['l'],
+    name: 'language',
+    act: () => afterPaint(() => set({ language: language.value === 'zh' ? 'en' : 'zh' })),
+  },
+  { keys: ['m'], name: 'theme', act: () => afterPaint(() => set({ theme: nextTheme(state.value.theme) })) },
   { keys: ['?'], name: 'help', act: (_, page) => page.help(), always: true },
 ];
 /** Those with Ctrl or ⌘: [keys as shown, name of the text]. */

@@ -71,6 +71,8 @@ export default {
     large: 'Large: a block of over 200 MB, few rows',
     trained: 'Trained weights',
     current: 'From a configuration here',
+    ofFile: (name) => `Blocks of the open file ${name}`,
+    more: (count) => `${count} more: search for their names.`,
     copyOf: (letter, name) => `Copy of ${letter} ${name}`,
     leavesOut: 'Left out: ',
     complete: 'Nothing is left out.',
@@ -141,6 +143,7 @@ export default {
     integer: () => 'A whole number is needed here.',
     range: ({ min, max }) => `From ${min} to ${max}.`,
   },
+  moduleError: () => '', // its own words will do
   omits: {
     attention: 'the attention sublayer',
     dropout: 'dropout',
@@ -156,7 +159,7 @@ export default {
     window: 'the sliding window of attention',
     modulation: 'the modulation by the time step (adaLN)',
     drop_path: 'stochastic depth',
-    shared: 'that all layers share these weights',
+    shared: 'that all blocks share these weights',
     no_key_bias: 'nothing that is felt: the model’s keys have no bias, which softmax would cancel',
     softcap: 'soft-capping of the logits',
     seeded_input: 'the model’s real input (it gets seeded numbers)',
@@ -359,6 +362,7 @@ export default {
     readout: 'Move over the chart, or focus it and use the arrow keys, to read values.',
     table: 'Show as a table',
     chart: 'Show as a chart',
+    everyNth: (n) => `One row in ${n}, and the last; a saved CSV has them all.`,
   },
   activations,
   depth,

@@ -7,6 +7,22 @@ import weights from '../panels/weights/zh.js';
 import wiring from '../panels/wiring/zh.js';
 import shell from '../shell/zh.js';
 
+// 模块报告的错误，按错误代码；field 为所涉及的字段。
+const moduleErrors = {
+  INVALID_ARGUMENT: (field) => `${field ?? '某一项'}的取值无效，或与其他设置不能同时使用。`,
+  SHAPE_MISMATCH: (field) => `${field ?? '数据'}的形状与配置要求的不一致。`,
+  UNKNOWN_NAME: (field) => `${field ?? '某一项'}的取值不在可选范围内。`,
+  UNKNOWN_OPTION: () => '有模块不认识的选项。',
+  OUT_OF_MEMORY: (field) => `${field ? `${field}过大，` : ''}内存不足。`,
+  DIVERGED: () => '训练发散：更新后的参数会变为 NaN 或无穷大，因此没有更新。',
+  INVALID_FORMAT: () => '文件内容不符合其格式。',
+  UNSUPPORTED: () => '浏览器不支持该版本所需的功能。',
+  WASM_LOAD: () => '计算模块未能加载。',
+  TRAP: () => '计算模块内部出错，已停止运行。',
+  DISPOSED: () => '所用的数据已被释放。',
+  WORKER: () => '后台线程出错。',
+};
+
 export default {
   title: 'Block Lab',
   skip: '跳到面板',
@@ -74,6 +90,8 @@ export default {
     complete: '没有省略。',
     withAttention: '+ 注意力',
     addWithAttention: (name) => `${name}，含注意力子层`,
+    ofFile: (name) => `已打开的文件 ${name} 中的块`,
+    more: (count) => `另有 ${count} 个，请按名称搜索。`,
     source: '来源',
     sourceOf: (name) => `${name} 的来源`,
     count: (count) => `${count} 个预设`,
@@ -187,6 +205,7 @@ export default {
     integer: () => '请输入整数。',
     range: ({ min, max }) => `取值范围为 ${min} 到 ${max}。`,
   },
+  moduleError: (code, field) => moduleErrors[code]?.(field && `“${field}”`) ?? '',
   omits: {
     attention: '注意力子层',
     dropout: 'dropout',
@@ -202,7 +221,7 @@ export default {
     window: '滑动窗口注意力',
     modulation: '由时间步给出的调制（adaLN）',
     drop_path: '随机深度',
-    shared: '各层共享权重',
+    shared: '各块共享权重',
     no_key_bias: '无可察觉的差别：原模型的键没有偏置，而它在 softmax 中本会抵消',
     softcap: 'logits 的软上限',
     seeded_input: '模型的真实输入（这里用随机数）',
@@ -271,9 +290,9 @@ export default {
     mixing_sum: '混·相加',
     middle: 'x′',
     norm: '归一化',
-    up: '升维',
+    up: 'up',
     hidden: '激活',
-    down: '降维',
+    down: 'down',
     branch: '分支',
     sum: '相加',
     y: 'y',
@@ -400,6 +419,7 @@ export default {
     readout: '将指针移到图上，或聚焦图表后按方向键，即可读取数值。',
     table: '以表格显示',
     chart: '以图显示',
+    everyNth: (n) => `每 ${n} 行显示一行，另加最后一行；保存的 CSV 含全部。`,
   },
   activations,
   depth,

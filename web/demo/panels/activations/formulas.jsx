@@ -5,6 +5,7 @@ import { Letter } from '../../parts/configs.jsx';
 import { LabelledNumber } from '../../parts/controls.jsx';
 import { TeX } from '../../parts/formula.jsx';
 import { lookOf } from '../../parts/look.js';
+import { ModuleError } from '../../parts/module-error.jsx';
 import { catalog, set, state, text, update } from '../../session.js';
 import { editField } from '../../state.js';
 import { MAX_PARAM, paramProp } from './state.js';
@@ -44,7 +45,7 @@ function Entry({ curve }) {
         ))}
         {result?.error && (
           <span class="error-text" role="alert">
-            {result.error.message}
+            <ModuleError error={result.error} />
           </span>
         )}
         {result?.tails && <small>{tailText(result.tails)}</small>}

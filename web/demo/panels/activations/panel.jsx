@@ -1,5 +1,6 @@
 // Activations: function and derivative, what each block puts into its own, GELU's approximations, errors of float32.
 import { InputControl } from '../../parts/input-control.jsx';
+import { ModuleError } from '../../parts/module-error.jsx';
 import { state, text } from '../../session.js';
 import { Chips, RangeControl } from './controls.jsx';
 import { DerivativeChart, FunctionChart } from './curves.jsx';
@@ -21,7 +22,7 @@ export function ActivationsPanel() {
       <RangeControl range={view.range} />
       {view.error && (
         <p class="error-text" role="alert">
-          {t.run.failed} {view.error.message}
+          {t.run.failed} <ModuleError error={view.error} />
         </p>
       )}
       <div class="charts acts-charts">

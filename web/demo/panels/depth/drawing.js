@@ -93,7 +93,10 @@ export function drawing({ quantity, small, colors, width }) {
       }
     },
     labels: () =>
-      drawn.curves.map((curve) => labelOf(curve, drawn.xs, nameFor(curve.index) + endOf(curve, show, small))),
+      drawn.curves.map((curve) => {
+        const short = nameFor(curve.index);
+        return { ...labelOf(curve, drawn.xs, short + endOf(curve, show, small)), short };
+      }),
   };
 }
 

@@ -44,7 +44,7 @@ export default {
   },
   symbols: { query: 'W_q', key: 'W_k', value: 'W_v', out: 'W_o', gate: 'W_g', up: 'W₁', down: 'W₂' },
   titles: {
-    weights: (symbol) => `Gradient norm of ${symbol} by layer`,
+    weights: (symbol) => `Gradient norm of ${symbol} by block`,
     gradient: () => 'Gradient norm of x',
     rms: () => 'Size of the stream',
     ratio: () => 'Branch ÷ stream',
@@ -79,19 +79,19 @@ export default {
   highs: { quartiles: 'upper quartile', range: 'max' },
   enlarge: (title) => `${title}: show large`,
   enlargeShort: 'Large',
-  layer: 'layer',
-  at: (x) => `layer ${x}`,
+  layer: 'block',
+  at: (x) => `block ${x}`,
   predictedShort: 'pred.',
   empty: 'Nothing to draw; the reason is below.',
-  noDead: 'No dead hidden unit in any layer.',
-  noSaturated: 'Nothing saturated in any layer.',
+  noDead: 'No dead hidden unit in any block.',
+  noSaturated: 'Nothing saturated in any block.',
   sublayer: 'Sublayer',
   ofSublayer: (name) => `, ${name}`,
   sublayers: { ffn: 'FFN', mixing: 'mixing' },
-  endsAt: (layer, sublayer) => `: not finite from layer ${layer}, ${sublayer}`,
+  endsAt: (layer, sublayer) => `: not finite from block ${layer}, ${sublayer}`,
   ends: {
-    forward: (layer, sublayer) => `not finite from layer ${layer}, ${sublayer}`,
-    backward: (layer, sublayer) => `gradient not finite from layer ${layer} down, ${sublayer}`,
+    forward: (layer, sublayer) => `not finite from block ${layer}, ${sublayer}`,
+    backward: (layer, sublayer) => `gradient not finite from block ${layer} down, ${sublayer}`,
   },
   ofSeeds: (seeds, of) => ` (${seeds} of ${of} seeds)`,
   table: 'Summary',
@@ -110,9 +110,9 @@ export default {
   notComputed: 'not computed',
   took: (stacks, time, each) => `${stacks} stacks in ${time}, ${each} each`,
   course: {
-    flat: (ratio) => `is about as large in the first layer as in the last (×${ratio})`,
-    grows: (ratio) => `grows towards the input: ×${ratio} from the last layer to the first`,
-    fades: (ratio) => `fades towards the input: ×${ratio} from the last layer to the first`,
+    flat: (ratio) => `is about as large in the first block as in the last (×${ratio})`,
+    grows: (ratio) => `grows towards the input: ×${ratio} from the last block to the first`,
+    fades: (ratio) => `fades towards the input: ×${ratio} from the last block to the first`,
     zero: () => 'is 0',
     unknown: () => 'is not finite',
   },
@@ -139,10 +139,10 @@ export default {
     },
     postMean: {
       fades:
-        'since mixing by the mean takes gradient away in the first layers, where tokens still differ: the more tokens the more, and no more with depth',
-      flat: 'although mixing by the mean takes gradient of x and W₁ away in the first layers, where tokens still differ',
+        'since mixing by the mean takes gradient away in the first blocks, where tokens still differ: the more tokens the more, and no more with depth',
+      flat: 'although mixing by the mean takes gradient of x and W₁ away in the first blocks, where tokens still differ',
       grows:
-        'although mixing by the mean takes gradient of x and W₁ away in the first layers, where tokens still differ',
+        'although mixing by the mean takes gradient of x and W₁ away in the first blocks, where tokens still differ',
     },
     postAttention: {
       fades: 'of which attention takes as much as its scores make tokens alike',
@@ -174,6 +174,10 @@ export default {
   reduced: (letters, from, to) => `${letters} at ${to} (width × d_ff) in place of ${from}`,
   rescaled: (letters) =>
     `init_std of ${letters} raised by the square root of that ratio, so that pre-activations keep their size`,
+  held: (letters, most) =>
+    `init_std of ${letters} raised to ${most}, the most that the field allows: pre-activations are smaller than those of the full width`,
+  fewerTokens: (used, asked) =>
+    `${used} tokens in place of ${asked}: the largest of these stacks takes no more at once, so that a run can be cancelled at any time`,
   untrained: (letters) => `${letters}: initial weights, not the trained ones`,
   noPrediction: (letters, reason) => `${letters}, no prediction: ${reason}`,
   theoryNote: (letters, note) => `${letters}, prediction: ${note}`,

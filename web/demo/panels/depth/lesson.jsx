@@ -85,11 +85,14 @@ function Trial({ list }) {
 function Method({ list }) {
   const t = text.value;
   const d = t.depth;
-  const { sequences, length, seeds } = job.value;
+  const { sequences, length, seeds, asked } = job.value;
   const from = seedOf(job.value, 0);
   return (
     <>
       <p class="note">{d.method(d.seedsOf(from, seedOf(job.value, seeds - 1)), sequences, length)}</p>
+      {asked.sequences * asked.length > sequences * length && (
+        <p class="note">{d.fewerTokens(sequences * length, asked.sequences * asked.length)}</p>
+      )}
       {remarks(list).map((remark) => (
         <p key={remark} class="note">
           {remark}
@@ -120,10 +123,11 @@ function remarks(list) {
     made.set(key, make);
   };
   for (const entry of list) {
-    const { index, full, rescaled, theory } = entry;
+    const { index, full, rescaled, held, theory } = entry;
     if (size(entry) !== size(full))
       remark(`${size(full)}`, index, (letters) => d.reduced(letters, size(full), size(entry)));
-    if (rescaled) remark('std', index, d.rescaled);
+    if (held) remark('held', index, (letters) => d.held(letters, entry.config.init_std));
+    else if (rescaled) remark('std', index, d.rescaled);
     if (trainedOf(state.value.configs[index]?.weights)) remark('trained', index, d.untrained);
     for (const note of theory?.notes ?? []) {
       const key = noteKey(note);

@@ -1,6 +1,7 @@
-// Stacks of all configurations at their initialisation, layer by layer: gradients, stream and branches, measured over
+// Stacks of all configurations at their initialisation, block by block: gradients, stream and branches, measured over
 // seeds and as theory predicts them.
 
+import { ModuleError } from '../../parts/module-error.jsx';
 import { panelResults, text } from '../../session.js';
 import { Controls } from './controls.jsx';
 import { Lesson } from './lesson.jsx';
@@ -15,7 +16,7 @@ export function DepthPanel() {
       <Controls />
       {error && (
         <p class="error-text" role="alert">
-          {text.value.run.failed} {error.message} <code>{error.code}</code>
+          {text.value.run.failed} <ModuleError error={error} /> <code>{error.code}</code>
         </p>
       )}
       <Picture />

@@ -1,7 +1,7 @@
 // The Depth panel's half in the worker: stacks of every configuration, one a seed, each looked into by one pass.
 import { load } from 'addnorm';
 import { probeKey, seedOf } from './job.js';
-import { fitted } from './sizes.js';
+import { fitted, tokensWithin } from './sizes.js';
 import { MATRICES } from './state.js';
 import { familyOf, stackLike } from './weights.js';
 
@@ -13,12 +13,15 @@ const EVERY = 250;
 const STREAMS = { x: 1001, dy: 1002 };
 
 /**
- * As in panels/runs.js. Sends job; plan: of each configuration what runs in its place, as fitted() says, with its theory
- * and, if it could not run, its error; a probe under probeKey() for each configuration and seed; finished.
+ * As in panels/runs.js. Sends job, with the tokens that there are and asked: those asked for; plan: of each configuration
+ * what runs in its place, as fitted() says, with its theory and, if it could not run, its error; a probe under probeKey()
+ * for each configuration and seed; finished.
  */
-export async function depthRun(job, { an, breathe, progress, send }) {
+export async function depthRun(asked, { an, breathe, progress, send }) {
   const cold = kept.size === 0;
-  const plan = planOf(job, an.fields);
+  const plan = planOf(asked, an.fields);
+  const { sequences, length } = asked;
+  const job = { ...asked, ...tokensWithin(asked, plan, an.variant), asked: { sequences, length } };
   const outbox = new Outbox(send);
   outbox.add({ job });
   const missing = addKnown(plan, job, outbox);

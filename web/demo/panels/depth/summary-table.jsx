@@ -3,6 +3,7 @@ import { around, number, si } from '../../format.js';
 import { medianSpread } from '../../numbers.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
+import { errorWords } from '../../parts/module-error.jsx';
 import { cancelled, state, text } from '../../session.js';
 import { broken, entries, figures, finished, gradient } from './view.js';
 
@@ -41,7 +42,7 @@ function row(index, length) {
   if (!entry) return [name, '…', ...rest(cancelled.value ? '–' : '…')];
   const size = `${entry.d_model} × ${entry.d_ff}`;
   if (entry.error && !entry.probes.some(Boolean)) {
-    const message = `${entry.error.message} ${entry.error.code}`;
+    const message = `${errorWords(entry.error)} ${entry.error.code}`;
     return [
       name,
       <span key="error" class="error-text" title={message}>
@@ -89,7 +90,7 @@ export function Faults() {
     const { index, error } = entry;
     const end = broken.value[index];
     const said = [];
-    if (error) said.push(`${t.run.failed} ${error.message.replace(/\.?$/, '.')} ${error.code}`);
+    if (error) said.push(`${t.run.failed} ${errorWords(error).replace(/([^.）])$/, '$1.')} ${error.code}`);
     if (end) said.push(d.ends[end.way](end.layer, d.sublayers[end.sublayer]) + d.ofSeeds(end.seeds, end.of));
     return said.map((what) => ({ index, what }));
   });

@@ -2,6 +2,7 @@
 import { axisNumber, count, percent, power, powers } from '../../format.js';
 import { Chart, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/configs.jsx';
+import { outline } from '../../parts/curves.js';
 import { drawMarker } from '../../parts/marker.jsx';
 import { distributions, set, state, text } from '../../session.js';
 import { placeNames } from './name-curves.js';
@@ -130,23 +131,6 @@ export function Histogram() {
       }}
     />
   );
-}
-
-/** A histogram's outline: each bin flat from edge to edge (uPlot's own steps change at the points, half a bin aside). */
-function outline(u, values, low, width) {
-  const stroke = new Path2D();
-  const ground = u.bbox.top + u.bbox.height;
-  const at = (edge) => Math.round(u.valToPos(low + edge * width, 'x', true));
-  values.forEach((value, i) => {
-    const y = value > 0 ? Math.round(u.valToPos(value, 'y', true)) : ground;
-    stroke[i === 0 ? 'moveTo' : 'lineTo'](at(i), y);
-    stroke.lineTo(at(i + 1), y);
-  });
-  const fill = new Path2D(stroke);
-  fill.lineTo(at(values.length), ground);
-  fill.lineTo(at(0), ground);
-  fill.closePath();
-  return { stroke, fill, clip: null, band: null, gaps: null, flags: 0 };
 }
 
 // Six markers along a curve, where it is above the ground; each curve's at other bins.

@@ -2,6 +2,7 @@
 import { number } from '../../format.js';
 import { normName } from '../../parts/configs.jsx';
 import { TeX } from '../../parts/formula.jsx';
+import { ModuleError } from '../../parts/module-error.jsx';
 import { catalog, state, text } from '../../session.js';
 import { cell, looking } from './cell.js';
 
@@ -53,7 +54,7 @@ function Card({ name, input, walked, given, step }) {
       <p class="note">{t.shares[name](stats.filter(Boolean).length)}</p>
       {given?.error ? (
         <p class="error-text" role="alert">
-          {given.error.message}
+          <ModuleError error={given.error} />
         </p>
       ) : (
         <table class="norms-matrix" aria-label={t.cardLabel(normName(name), t.steps[step])}>

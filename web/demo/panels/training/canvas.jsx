@@ -29,7 +29,7 @@ export function Canvas({ draw, tick, deps = [], label, class: look = '', canvas,
       context.clearRect(0, 0, clientWidth, clientHeight);
       latest.current(context, clientWidth, clientHeight);
     };
-    const observer = new ResizeObserver(paint);
+    const observer = new ResizeObserver(() => later(paint));
     observer.observe(element);
     const forget = tick.subscribe(() => later(paint));
     return () => {

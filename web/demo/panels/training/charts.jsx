@@ -1,6 +1,6 @@
 // Loss, metric, gradient norm and learning rate over the steps: new points go to charts that stand.
 import { axisNumber, number } from '../../format.js';
-import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
+import { Chart, FAMILY, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { markEnd, markLine } from '../../parts/curves.js';
 import { LETTERS } from '../../parts/look.js';
 import { set, state, text } from '../../session.js';
@@ -77,7 +77,7 @@ function build({ channel, data, indices, log, colors, width }) {
   const nameFor = (index) => (width > ROOMY ? shortName(index) : LETTERS[index]);
   const names = channel === 'rate' ? [text.peek().training.all] : [];
   const room = 16 + Math.max(8, ...[...names, ...indices.map(nameFor)].map((name) => labelWidth(name, colors.size)));
-  const { scale, axis } = axisOf(channel, data, log);
+  const { scale, axis } = axisOf(channel, data, { log, size: colors.size });
   const line = (index, more) => ({ stroke: colors.line[index], spanGaps: true, points: { show: false }, ...more });
   const thin = indices.map((index) => line(index, { width: thick ? 1 : 2, alpha: thick ? 0.4 : 1 }));
   return {
@@ -86,16 +86,26 @@ function build({ channel, data, indices, log, colors, width }) {
       padding: [8, room, 0, 0],
       cursor: { sync: { key: SYNC } },
       scales: { x: { time: false, range: () => [0, lastStep()] }, y: scale },
-      axes: [{ size: 26, grid: { show: false }, values: (_, splits) => splits.map(axisNumber) }, axis],
+      axes: [stepAxis(colors), axis],
       series: [{}, ...thin, ...(thick ? indices.map((index) => line(index, { width: 2 })) : [])],
     },
     marks: (u) => {
       markChance(u, channel, colors);
       for (const index of indices) markRun(u, index, indices.length, colors);
     },
-    labels: (u) => [...chanceLabel(u, channel), ...namesOf(u, indices, nameFor)],
+    labels: (u) => [...chanceLabel(u, channel), ...namesOf(u, indices, { nameFor, size: colors.size })],
   };
 }
+
+const stepAxis = (colors) => ({
+  size: 26,
+  grid: { show: false },
+  values: (_, splits) => splits.map(axisNumber),
+  label: text.peek().training.stepHead,
+  labelSize: 18,
+  labelGap: 0,
+  labelFont: `${colors.size}px ${FAMILY}`,
+});
 
 // The column that stands for a configuration: the thick one where there is one.
 function columnOf(u, index, count) {
@@ -103,23 +113,29 @@ function columnOf(u, index, count) {
   return thick?.some((value) => value !== null) ? thick : u.data[1 + index];
 }
 
+const GAP = 10; // between a point and its label
+
 const lastOf = (values) => values.findLastIndex((value) => value !== null);
 
-function labelOf(u, index, count, nameFor) {
+function labelOf(u, index, count, { nameFor, size }) {
   const values = columnOf(u, index, count);
   const i = lastOf(values);
   if (i < 0) return [];
   const { divergence } = runs.peek()[index] ?? {};
-  if (!divergence) return [{ index, name: nameFor(index), x: u.data[0][i], y: values[i], align: 'left' }];
+  const end = { index, x: u.data[0][i], y: values[i], backed: true };
+  if (!divergence) return [{ ...end, name: nameFor(index), align: 'left' }];
   // Beside its cross, on the side where there is room.
   const { step, value } = divergence;
   const name = `${LETTERS[index]} ${text.peek().training.notFinite(value, step)}`;
-  return [{ index, name, x: step, y: values[i], align: step > 0.6 * u.scales.x.max ? 'right' : 'left' }];
+  const before = u.valToPos(step, 'x');
+  const after = u.width - u.bbox.left / devicePixelRatio - before;
+  const align = labelWidth(name, size) + GAP > after && before > after ? 'right' : 'left';
+  return [{ ...end, name, x: step, align }];
 }
 
 // One name for all where there is only one line to be seen.
-function namesOf(u, indices, nameFor) {
-  const labels = indices.flatMap((index) => labelOf(u, index, indices.length, nameFor));
+function namesOf(u, indices, words) {
+  const labels = indices.flatMap((index) => labelOf(u, index, indices.length, words));
   const thin = u.data.slice(1, 1 + indices.length).map(String);
   if (labels.length < 2 || thin.some((line) => line !== thin[0])) return labels;
   return [{ ...labels[0], index: undefined, name: text.peek().training.all }];

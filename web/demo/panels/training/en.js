@@ -60,9 +60,12 @@ export default {
   },
   seedHint: 'Gives initial weights and data, the same for all',
   reduced: (batch) => `${batch} here, so that a step stays short`,
+  held: (letters, most) =>
+    `init_std of ${list(letters)} is ${most}, the most that the field allows: at this width more would be needed for pre-activations of the same size.`,
   phases: { loading: 'Loading', running: 'Running', paused: 'Paused', done: 'Done', stopped: 'Stopped' },
   away: { tab: 'Paused while this tab is hidden', panel: 'Paused while another panel is shown' },
   progress: (done, of) => `step ${done} of ${of}`,
+  progressStopped: (done, of) => `none goes on; last good step ${done} of ${of}`,
   said: (phase, done, of) => `Training ${{ done: 'is over', paused: 'is paused' }[phase]}: step ${done} of ${of}.`,
   progressLabel: 'Steps',
   perSecond: (speed) => `${speed} steps/s`,
@@ -91,8 +94,10 @@ export default {
       : `${list(letters)} changed: they start anew and catch up.`,
   failed: (name) => `${name} cannot be trained:`,
   notFinite: (value, step, block, part) =>
-    [`${value || 'not finite'} at step ${step}`, block && `block ${block}`, part].filter(Boolean).join(', '),
-  diverged: (name, what) => `${name} diverged: ${what}. It has stopped there, the others go on.`,
+    [`${value || 'not finite'} in step ${step}`, block && `block ${block}`, part].filter(Boolean).join(', '),
+  diverged: (name, good, what) =>
+    `${name} diverged: ${good > 0 ? `step ${good} was its last good one` : 'not one step was good'}; ${what}.`,
+  stops: (others) => (others ? 'It has stopped, the others go on.' : 'It has stopped.'),
   rewound: (name, step) =>
     `${name} stands at step ${step}. A lower learning rate, set above, acts from here on for all; unchanged it may diverge again.`,
   rewindTo: (step) => `Rewind to step ${step}`,
@@ -143,7 +148,8 @@ export default {
   target: 'target',
   question: 'question',
   rightOf: (right, of) => `(${right} of ${of} right)`,
-  summaryTable: 'Figures of the last step',
+  summaryTable: 'Figures of the last good step',
+  lastGood: 'last good step',
   configuration: 'configuration',
   metricHeads: { accuracy: 'accuracy, held out', r2: 'R², held out', loss: 'loss, held out' },
   gradientHead: 'gradient norm',
@@ -151,7 +157,7 @@ export default {
   firstByLastNote: 'block 1 ÷ last: their gradient norms, in step 1 → over the last ten points',
   parameters: 'parameters',
   state: 'state',
-  states: { learning: 'finite', rewound: 'rewound, waits' },
+  states: { learning: 'not diverged', rewound: 'rewound, waits' },
   lessons: {
     vanished: (post, pre) =>
       `Post-Norm (${post.letter}) does not start with a vanishing gradient: in step 1 block 1 gets ${post.first} times what the last block gets. It vanishes in the first steps, to ${post.now} times now: without warm-up they move every weight by the whole rate, and all inputs come to look alike. Pre-Norm (${pre.letter}: ${pre.first}, now ${pre.now}), whose stream goes past the norms, ${pre.kept ? 'keeps it' : 'has lost it too'}. Try a warm-up of 40 steps.`,

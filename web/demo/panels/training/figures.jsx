@@ -1,6 +1,7 @@
 // One picture a configuration, of what its model has learned so far.
 import { ConfigName } from '../../parts/controls.jsx';
 import { lookOf } from '../../parts/look.js';
+import { errorWords } from '../../parts/module-error.jsx';
 import { text } from '../../session.js';
 import { order, pictures, runs, ticks } from './session.js';
 
@@ -28,7 +29,7 @@ export function Shown({ id }) {
   ticks.pictures.value;
   const t = text.value.training;
   const picture = pictures.peek().get(id);
-  if (picture?.error) return <small class="error-text">{picture.error.message}</small>;
+  if (picture?.error) return <small class="error-text">{errorWords(picture.error)}</small>;
   const failed = runs.peek().find((run) => run.id === id)?.status === 'failed';
   return <small>{picture ? t.atStep(picture.step) : failed ? '–' : '…'}</small>;
 }

@@ -3,14 +3,16 @@ import { useEffect, useState } from 'preact/hooks';
 import { valuesOf } from '../../fields.js';
 import { number } from '../../format.js';
 import { LETTERS } from '../../parts/look.js';
+import { ModuleError } from '../../parts/module-error.jsx';
 import { trainedOf } from '../../presets.js';
 import { catalog, state, text } from '../../session.js';
 import { GradientChart, LossChart, MetricChart, RateChart } from './charts.jsx';
 import { RunControls, Settings } from './controls.jsx';
 import { Gallery } from './gallery.jsx';
 import { HeatMaps } from './heat.jsx';
+import { isHeld, MAX_STD } from './plan.js';
 import { Incidents, Progress } from './progress.jsx';
-import { again, curves, failure, mixings, runs, show, slow, task } from './session.js';
+import { again, curves, failure, mixings, plan, runs, show, slow, task } from './session.js';
 import { Summary } from './summary.jsx';
 import './style.css';
 
@@ -43,7 +45,7 @@ function Failed({ error }) {
     <div class="card error-card" role="alert">
       <h2>{t.cannot}</h2>
       <p>
-        <code>{error.code}</code> {error.message}
+        <ModuleError error={error} /> <code>{error.code}</code>
       </p>
       <button type="button" class="button" onClick={again}>
         {t.again}
@@ -56,6 +58,7 @@ function Pictures() {
   return (
     <>
       <Incidents />
+      <Held />
       <div class="charts training-charts">
         <LossChart />
         <Gallery />
@@ -68,6 +71,14 @@ function Pictures() {
       <Explanation />
     </>
   );
+}
+
+// Whose init_std cannot be what the narrower stack would need.
+function Held() {
+  const { designs, width } = plan.value;
+  const letters = designs.flatMap((design, i) => (isHeld(design, width) ? [LETTERS[i]] : []));
+  if (letters.length === 0) return null;
+  return <p class="note">{text.value.training.held(letters, MAX_STD)}</p>;
 }
 
 // What one sees, and how it was made.

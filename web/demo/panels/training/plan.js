@@ -5,6 +5,8 @@ import { stackOf } from '../../fields.js';
 const CONFIG_WIDTH = 768; // the module's default d_model
 const RATIO = 4; // d_ff by d_model where a configuration leaves it open
 const STD = 0.02;
+/** The largest init_std that the module takes. */
+export const MAX_STD = 1000;
 
 /** What may change in the middle of a run that has been rewound: it acts from there on. */
 export const SETTINGS = ['rate', 'schedule', 'warmup', 'clip', 'decay'];
@@ -36,10 +38,16 @@ export function planOf(state, configs) {
 function designOf(fields) {
   const { d_model = CONFIG_WIDTH, d_ff, depth: _, d_in: _in, d_out: _out, init_std = STD, ...own } = stackOf(fields);
   const design = { ...own, ratio: d_ff ? d_ff / d_model : RATIO };
+  if (!['normal', 'gpt2'].includes(own.init)) return design;
+  // What is out of range stays as it is, and the stack says why.
+  if (!(init_std >= 0 && init_std <= MAX_STD)) return { ...design, init_std };
   // Pre-activations keep their size: their variance is the width times that of the weights.
-  if (['normal', 'gpt2'].includes(own.init)) design.std = init_std * Math.sqrt(d_model);
-  return design;
+  return { ...design, std: init_std * Math.sqrt(d_model) };
 }
+
+const stdAt = ({ std }, width) => std / Math.sqrt(width);
+/** Whether a design's stack of this width has a smaller init_std than it would need: the largest that there is. */
+export const isHeld = (design, width) => stdAt(design, width) > MAX_STD;
 
 /**
  * What separates two plans.
@@ -78,7 +86,7 @@ export function stackFor(design, wanted, { depth, width }) {
   const mixing = own.mixing ?? wanted.mixing ?? 'none';
   const config = { ...own, mixing, depth, d_model: width, d_in: wanted.d_in, d_out: wanted.d_out };
   config.d_ff = Math.max(1, Math.round(ratio * width));
-  if (std) config.init_std = std / Math.sqrt(width);
+  if (std) config.init_std = Math.min(MAX_STD, stdAt(design, width));
   if (groups) config.groups = divisorBelow(width, groups);
   if (wanted.causal) config.causal = true;
   if (mixing === 'attention') config.heads = [heads, wanted.heads].find((count) => fits(count, width)) ?? 1;

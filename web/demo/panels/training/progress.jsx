@@ -2,8 +2,9 @@
 import { count, number } from '../../format.js';
 import { nameOf } from '../../parts/chart.jsx';
 import { LETTERS, lookOf } from '../../parts/look.js';
+import { ModuleError } from '../../parts/module-error.jsx';
 import { text } from '../../session.js';
-import { furthest, goOn, notice, restart, rewind, runs, status, ticks } from './session.js';
+import { furthest, goOn, limit, notice, restart, rewind, runs, status, ticks } from './session.js';
 
 export function Progress() {
   ticks.table.value;
@@ -16,7 +17,7 @@ export function Progress() {
       <progress max={steps || 1} value={done} aria-label={t.progressLabel} />
       <p>
         <b data-phase={phase}>{phase === 'away' ? t.away[away] : t.phases[stopped ? 'stopped' : phase]}</b>
-        {steps > 0 && <span> {t.progress(count(done), count(steps))}</span>}
+        {steps > 0 && <span> {(stopped ? t.progressStopped : t.progress)(count(done), count(steps))}</span>}
         {phase === 'running' && speed !== null && <span class="note"> {t.perSecond(number(speed, 2))}</span>}
       </p>
       <p class="note" role="status">
@@ -50,14 +51,21 @@ function Incident({ run, index }) {
   const { id, status: state, divergence, good, steps, error } = run;
   if (state === 'learning') return null;
   const name = nameOf(index);
+  const others = runs.value.some((other) => other.status === 'learning' && other.steps < limit.value);
   return (
     <div class={`card training-incident ${lookOf(index)}`} role="alert">
       {state === 'failed' && (
         <p>
-          {t.failed(name)} {error.message} <code>{error.code}</code>
+          {t.failed(name)} <ModuleError error={error} /> <code>{error.code}</code>
         </p>
       )}
-      {state === 'diverged' && <p>{t.diverged(name, divergenceText(divergence, t))}</p>}
+      {state === 'diverged' && (
+        <p>
+          {t.diverged(name, steps, divergenceText(divergence, t))}
+          {text.value.sign.space}
+          {t.stops(others)}
+        </p>
+      )}
       {state === 'rewound' && <p>{t.rewound(name, steps)}</p>}
       <span class="training-buttons">
         {state === 'diverged' && good > 0 && (
@@ -80,7 +88,7 @@ function Incident({ run, index }) {
   );
 }
 
-/** "NaN at step 212, block 17, FFN down" */
+/** "NaN in step 212, block 17, FFN down" */
 export function divergenceText({ step, layer, tensor, value }, t) {
   const inLayer = /^layers\.(\d+)\.(.+)$/.exec(tensor);
   const block = layer ?? (inLayer ? Number(inLayer[1]) + 1 : null);

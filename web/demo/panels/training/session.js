@@ -2,7 +2,8 @@
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { fieldsOf } from '../../presets.js';
-import { announcement, state, text } from '../../session.js';
+import { announcement, state, text, training } from '../../session.js';
+import { afterPaint } from '../../shell/later.js';
 import { makeWorker } from '../../workers.js';
 import { Curves } from './curves.js';
 import { later } from './later.js';
@@ -31,6 +32,9 @@ export const order = computed(() => runs.value.map(({ id }) => id).join());
 export const begun = computed(() => runs.value.some(({ steps }) => steps > 0));
 export const limit = computed(() => status.value.steps);
 export const phase = computed(() => status.value.phase);
+effect(() => {
+  training.value = !['paused', 'done'].includes(phase.value);
+});
 export const failure = computed(() => status.value.error);
 export const mixings = computed(() => [...new Set(runs.value.map(({ mixing }) => mixing))].join());
 
@@ -180,12 +184,28 @@ const EVERY = { heat: 300, table: 300, rate: 500 };
 const drawnAt = {};
 const draw = Object.fromEntries(TICKS.map((name) => [name, () => ticks[name].value++]));
 
+// What is due and not yet drawn; no drawing before `free`, so that the page has most of its time for the visitor where it
+// draws slowly.
+const SLOWEST = 500;
+const due = new Set();
+let free = 0;
+
 // One part after the other, each in a task of its own; all of them where nothing will follow.
 function drawNext(names, last) {
   const now = performance.now();
-  for (const name of names) {
+  for (const name of names) due.add(name);
+  if (!last && now < free) return;
+  for (const name of due) {
     if (!last && now - (drawnAt[name] ?? 0) < (EVERY[name] ?? 0)) continue;
+    due.delete(name);
     drawnAt[name] = now;
     later(draw[name]);
   }
+  free = Number.POSITIVE_INFINITY;
+  later(() =>
+    afterPaint(() => {
+      const end = performance.now();
+      free = end + Math.min(3 * (end - now), SLOWEST);
+    }),
+  );
 }

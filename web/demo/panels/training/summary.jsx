@@ -16,7 +16,7 @@ export function Summary() {
         caption={t.summaryTable}
         head={[
           t.configuration,
-          t.stepHead,
+          t.lastGood,
           t.loss.toLowerCase(),
           t.smoothed,
           t.metricHeads[good.metric],

@@ -58,11 +58,12 @@ const within = { accuracy: [0, 1], r2: [-1, 1], loss: [0, 10] };
 /**
  * A y axis over what is drawn at the time: { scale, axis } as uPlot takes them.
  * @param {() => number[][]} data as uPlot has it
+ * @param {{ log: boolean, size: number }} look size: of the type, in pixels
  */
-export function axisOf(channel, data, log) {
+export function axisOf(channel, data, { log, size }) {
   const values = () => data().slice(1).flat();
   if (log) return logAxis(values);
-  if (channel === 'rate') return linearAxis(() => [0, ...values()], { size: 56 });
+  if (channel === 'rate') return linearAxis(() => [0, ...values()], { size: Math.ceil(4.7 * size) }); // 0.00175
   if (channel !== 'metric') return linearAxis(values);
   const { metric } = task.peek().good;
   const [least, most] = within[metric];

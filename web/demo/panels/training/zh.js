@@ -58,9 +58,12 @@ export default {
   },
   seedHint: '决定初始权重和数据，对所有配置相同',
   reduced: (batch) => `此处取 ${batch}，以免单步过久`,
-  phases: { loading: '载入中', running: '训练中', paused: '已暂停', done: '已结束', stopped: '全部停止' },
+  held: (letters, most) =>
+    `${list(letters)} 的 init_std 取该字段的上限 ${most}：在此宽度下要使预激活的大小不变，需要比这更大的值。`,
+  phases: { loading: '载入中', running: '训练中', paused: '已暂停', done: '已结束', stopped: '已停止' },
   away: { tab: '本标签页不可见，已暂停', panel: '正在看别的面板，已暂停' },
   progress: (done, of) => `第 ${done} / ${of} 步`,
+  progressStopped: (done, of) => `没有可继续的配置，最后正常的是第 ${done} / ${of} 步`,
   said: (phase, done, of) => `训练${{ done: '已结束', paused: '已暂停' }[phase]}：第 ${done} / ${of} 步。`,
   progressLabel: '步数',
   perSecond: (speed) => `每秒 ${speed} 步`,
@@ -88,7 +91,8 @@ export default {
     [`第 ${step} 步出现${value ? ` ${value}` : '非有限值'}`, block && `第 ${block} 块`, part]
       .filter(Boolean)
       .join('，'),
-  diverged: (name, what) => `${name} 发散：${what}。它停在这里，其他配置继续。`,
+  diverged: (name, good, what) => `${name} 发散：${good > 0 ? `最后正常的是第 ${good} 步` : '没有一步正常'}，${what}。`,
+  stops: (others) => (others ? '它已停止，其他配置继续。' : '它已停止。'),
   rewound: (name, step) =>
     `${name} 已回到第 ${step} 步。在上面调低学习率，将从这一步起对所有配置生效；按原样继续可能再次发散。`,
   rewindTo: (step) => `回到第 ${step} 步`,
@@ -139,7 +143,8 @@ export default {
   target: '目标',
   question: '问题',
   rightOf: (right, of) => `（${of} 个中对 ${right} 个）`,
-  summaryTable: '最后一步的数值',
+  summaryTable: '最后正常一步的数值',
+  lastGood: '最后正常步',
   configuration: '配置',
   metricHeads: { accuracy: '准确率，留出', r2: 'R²，留出', loss: '损失，留出' },
   gradientHead: '梯度范数',
@@ -147,7 +152,7 @@ export default {
   firstByLastNote: '首块 ÷ 末块：梯度范数之比，第 1 步 → 最近十个点',
   parameters: '参数量',
   state: '状态',
-  states: { learning: '数值正常', rewound: '已回退，等待' },
+  states: { learning: '未发散', rewound: '已回退，等待' },
   lessons: {
     vanished: (post, pre) =>
       `Post-Norm（${post.letter}）的梯度并非一开始就消失：第 1 步时首块得到的是末块的 ${post.first} 倍。它在最初几步内消失，现在只有 ${post.now} 倍：没有预热时，最初几步每个权重的改动都达到整个学习率，所有输入变得越来越像。Pre-Norm（${pre.letter}：${pre.first}，现在 ${pre.now}）的残差流绕过归一化，${pre.kept ? '梯度得以保留' : '但梯度也消失了'}。把预热设为 40 步试试。`,

@@ -5,6 +5,7 @@ import { Table } from '../../parts/chart.jsx';
 import { activationName, normName } from '../../parts/configs.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
 import { labelOf } from '../../parts/field.jsx';
+import { ModuleError } from '../../parts/module-error.jsx';
 import { catalog, state, text, update } from '../../session.js';
 import { MAX_CONFIGS } from '../../state.js';
 import { isMissing } from './opened.js';
@@ -103,7 +104,7 @@ function rowOf(index, values, differences = [], waiting = '…') {
       name,
       changed,
       <span key="why" class="error-text">
-        {found.error.message}
+        <ModuleError error={found.error} />
       </span>,
       ...Array(4).fill('–'),
     ];

@@ -54,7 +54,8 @@ export function nameOf(fileName, key) {
   );
 }
 
-const configOf = (file, layer) => ({
+/** A layer as a configuration. */
+export const layerConfig = (file, layer) => ({
   name: nameOf(file.name, layer.key),
   preset: '',
   weights: referenceTo(file.name, layer),
@@ -69,7 +70,7 @@ const unchanged = (state, id) =>
 
 /** Adds a layer as a configuration, or selects the one that is there. */
 export function withLayer(state, file, layer) {
-  const config = configOf(file, layer);
+  const config = layerConfig(file, layer);
   const there = unchanged(state, config.weights);
   return there >= 0 ? { ...state, selected: there } : addConfig(state, config);
 }
@@ -80,7 +81,7 @@ export function switchLayer(state, file, layer) {
   const { weights, name } = state.configs[index];
   const former = trainedOf(weights)?.source;
   if (former?.file !== file.key) return withLayer(state, file, layer);
-  const { name: own, weights: id } = configOf(file, layer);
+  const { name: own, weights: id } = layerConfig(file, layer);
   const automatic = nameOf(file.name, former.layer);
   const next = name.startsWith(automatic) ? cleanName(own + name.slice(automatic.length)) : name;
   return editConfig(state, index, { weights: id, name: next });

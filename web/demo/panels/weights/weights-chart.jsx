@@ -1,6 +1,7 @@
 // How the weights are distributed, each matrix by itself, and their figures.
 import { axisNumber, count, number, percent, power, powers } from '../../format.js';
 import { Chart, FAMILY, Table } from '../../parts/chart.jsx';
+import { outline } from '../../parts/curves.js';
 import { set, state, text } from '../../session.js';
 import { isMissing, openedAs } from './opened.js';
 import { normalShares } from './stats.js';
@@ -59,7 +60,12 @@ export function WeightsChart({ subject, result }) {
         ],
         series: [
           {},
-          ...series.map((_, i) => ({ stroke: `${color}${SHADES[i]}`, width: 2, points: { show: false } })),
+          ...series.map((_, i) => ({
+            stroke: `${color}${SHADES[i]}`,
+            width: 2,
+            paths: (u, s) => outline(u, u.data[s], -reach, width),
+            points: { show: false },
+          })),
           { stroke: colors.muted, width: 1.25, dash: [5, 4], points: { show: false } },
         ],
       },

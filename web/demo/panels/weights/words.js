@@ -1,8 +1,9 @@
 // What the panel says of what is wrong with a file.
+import { errorWords } from '../../parts/module-error.jsx';
 import { text } from '../../session.js';
 
-/** The message of a FileError in the page's language; another error's own. */
-export function errorText({ code, detail, message }) {
+/** The message of a FileError, or of another error, in the page's language. */
+export function errorText(error) {
   const { errors, kinds, reasons } = text.value.weights;
-  return errors[code]?.(detail ?? {}, kinds, reasons) ?? message;
+  return errors[error.code]?.(error.detail ?? {}, kinds, reasons) ?? errorWords(error);
 }

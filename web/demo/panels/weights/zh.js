@@ -40,7 +40,7 @@ export default {
     noLayersHow: {
       names:
         '前馈层按常见模型系列（BERT、GPT-2、Llama、T5、ViT 等）的张量名查找，否则按并列的两三个形状吻合的矩阵查找。',
-      graph: '在 ONNX 中，前馈层是两次与常量矩阵的乘积（升维再降维），中间只有逐元素的算子。',
+      graph: '在 ONNX 中，前馈层是两次与常量矩阵的乘积（先 up 再 down），中间只有逐元素的算子。',
       quantised: (ops) => `该计算图使用量化矩阵（${ops}），此处不支持。`,
     },
     find: '查找层',

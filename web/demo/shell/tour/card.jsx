@@ -244,7 +244,8 @@ function currentDepth() {
   const wanted = depthJob(state.value, {
     configs: state.value.configs.map((config) => ({ fields: fieldsOf(config) })),
   });
-  return JSON.stringify(value?.job) === JSON.stringify(wanted) ? value : null;
+  const { asked, ...job } = value?.job ?? {}; // asked: the tokens before they were bounded
+  return JSON.stringify({ ...job, ...asked }) === JSON.stringify(wanted) ? value : null;
 }
 
 function currentTraining() {

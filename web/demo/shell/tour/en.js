@@ -38,7 +38,7 @@ export default {
         ['Gradient of the last W₂, A ÷ B', `${f.ratio(m.last)}, predicted ${f.number(m.predicted)}`],
       ],
       holds:
-        'A stack of FFNs alone does not vanish: A’s gradient even grows a little towards the input. What Xiong et al. prove is that it is larger in the last layers. Post-Norm does need warm-up, but in this project’s runs because the first large steps make all tokens alike; the gradient vanishes after that, not before.',
+        'In a stack of FFNs alone the gradient does not vanish: A’s even grows a little towards the input. What Xiong et al. prove is that it is larger in the last blocks. Post-Norm does need warm-up, but in this project’s runs because the first large steps make all tokens alike; the gradient vanishes after that, not before.',
     },
     {
       title: 'Why four times?',

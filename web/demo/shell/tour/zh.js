@@ -8,8 +8,8 @@ export default {
       told: '通常认为：若没有绕过各块的通路，深层堆叠的梯度会消失，因为每经过一块，梯度都要乘上该块权重所能传过的比例。',
       see: 'A 没有残差连接，B 有；两者都没有归一化。',
       rows: (m, f) => [
-        ['A，x 的梯度，首层 ÷ 末层', `${f.ratio(m.without)}，预测 ${f.number(m.predicted)}`],
-        ['B，x 的梯度，首层 ÷ 末层', f.ratio(m.with)],
+        ['A，x 的梯度，首块 ÷ 末块', `${f.ratio(m.without)}，预测 ${f.number(m.predicted)}`],
+        ['B，x 的梯度，首块 ÷ 末块', f.ratio(m.with)],
         ['B，残差流均方根，末 ÷ 首', f.ratio(m.growth)],
       ],
       holds: '确实如此。但这条通路也有代价：分支加进来的量不受限制，B 的残差流和梯度都随深度增长。',
@@ -30,12 +30,12 @@ export default {
       told: '通常认为：Post-Norm 的梯度越靠近输入越小，所以需要预热。',
       see: 'A 是 Post-Norm，B 是 Pre-Norm，均为初始权重。',
       rows: (m, f) => [
-        ['A，x 的梯度，首层 ÷ 末层', f.ratio(m.post)],
+        ['A，x 的梯度，首块 ÷ 末块', f.ratio(m.post)],
         ['B，同上', f.ratio(m.pre)],
-        ['末层 W₂ 的梯度，A ÷ B', `${f.ratio(m.last)}，预测 ${f.number(m.predicted)}`],
+        ['末块 W₂ 的梯度，A ÷ B', `${f.ratio(m.last)}，预测 ${f.number(m.predicted)}`],
       ],
       holds:
-        '只含前馈网络的堆叠，梯度并不消失：A 的梯度朝输入方向甚至略有增长。Xiong 等人证明的是它在最后几层更大。Post-Norm 的确需要预热，但在本项目的训练中，原因是最初几步更新过大，使所有词元变得相同；梯度是在那之后才消失的，而不是之前。',
+        '只含前馈网络的堆叠，梯度并不消失：A 的梯度朝输入方向甚至略有增长。Xiong 等人证明的是它在最后几块更大。Post-Norm 的确需要预热，但在本项目的训练中，原因是最初几步更新过大，使所有词元变得相同；梯度是在那之后才消失的，而不是之前。',
     },
     {
       title: '为什么是四倍？',
@@ -84,8 +84,8 @@ export default {
       told: 'DeepNorm 在归一化之前把残差流乘以 α，并按 β 缩小分支的权重。作者用它训练了 1000 层。',
       see: '48 个块：A 为 Post-Norm，B 为 DeepNorm，C 为 Pre-Norm。',
       rows: (m, f) => [
-        ['末层 W₂ 的梯度，B ÷ A', `${f.ratio(m.byPost)}，预测 ${f.number(m.predicted)}`],
-        ['B，W₂ 的梯度，首层 ÷ 末层', f.ratio(m.deep)],
+        ['末块 W₂ 的梯度，B ÷ A', `${f.ratio(m.byPost)}，预测 ${f.number(m.predicted)}`],
+        ['B，W₂ 的梯度，首块 ÷ 末块', f.ratio(m.deep)],
         ['C，同上', f.ratio(m.pre)],
       ],
       holds:
@@ -101,7 +101,7 @@ export default {
           `A ${f.number(m.growth[0].median)}，B ${f.number(m.growth[1].median)}，C ${f.number(m.growth[2].median)}`,
         ],
         [
-          'x 的梯度，首层 ÷ 末层',
+          'x 的梯度，首块 ÷ 末块',
           `A ${f.number(m.layer.median)}，B ${f.number(m.dyt.median)}，C ${f.number(m.rezero.median)}`,
         ],
         ['B，饱和的元素', f.percent(m.saturated.median)],
