@@ -418,9 +418,28 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
     assert.match(row[7], /^9 × /);
     assert.ok(toNumber(row[4]) > 0);
   }
-  const cost = await page.$$eval('#panel .table-box >> nth=1', ([box]) => box.textContent);
+  const below = (title) => page.locator(`${PANEL} section:has(h2:text-is("${title}"))`);
+  const cost = await below('What a forward pass costs').textContent();
   assert.match(cost, /132\u202fk/, 'parameters: 2 · 128 · 512 + 512 + 128 + 2 · 128');
   await page.screenshot({ path: join(shots, 'speed.png') });
+  // The parts: the shares are of the block's own time, in the last row of each configuration.
+  const parts = await below('Where the time goes').evaluate((card) =>
+    [...card.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
+  const kernels = ['norm', 'matrix products', 'activation', 'residual addition', 'block'];
+  assert.deepEqual(
+    parts.map((row) => row[1]),
+    [...kernels, ...kernels],
+  );
+  const seconds = (text) => toNumber(text.split(' ')[0]) * (text.endsWith('µs') ? 1e-6 : 1e-3);
+  for (const [i, [, kernel, , time, share]] of parts.entries()) {
+    if (kernel !== 'block') isShare(share, seconds(time), seconds(parts[i < 5 ? 4 : 9][3]), kernel);
+  }
+  assert.equal(await below('LayerNorm against RMSNorm').locator('tbody tr').count(), 1, 'both are 128 wide');
+  for (const title of ['Time against tokens', 'Time against width'])
+    assert.equal(await below(title).locator('canvas').count(), 1);
+  await below('Where the time goes').scrollIntoViewIfNeeded();
+  await page.screenshot({ path: join(shots, 'speed-parts.png') });
   // The same times in the Forward panel: it does not measure what has been measured better.
   const times = [rows[0][3], rows[3][3]];
   await page.click('#tab-forward');
@@ -433,7 +452,7 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
   await finish();
 });
 
-const ROOFLINE = '.chart:has(canvas), .chart:has(table)'; // the Speed panel has one
+const ROOFLINE = '.chart:has(canvas), .chart:has(table)'; // the first in the Speed panel
 const rooflineRows = (page) =>
   page.$$eval(`${PANEL} .chart tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
 /** "44.3 ± 0.6 GFLOP/s" → 44.3e9 */
@@ -509,7 +528,7 @@ test('the roofline: every share is of the limit shown, every configuration is in
   await finish();
 
   const again = await open(link.slice(1));
-  await settled(again.page);
+  await again.page.waitForFunction(() => /本浏览器峰值的/.test(document.querySelector('.status-bar')?.textContent));
   assert.ok(await again.page.isChecked('input[name=variant][value=simd]'));
   assert.equal(await again.page.getAttribute('#tab-speed', 'aria-selected'), 'true');
   assert.match(await again.page.textContent('.status-bar'), /^SIMD.*B [\d.]+\u202f[GM]FLOP\/s = 本浏览器峰值的/);

@@ -6,6 +6,7 @@
 import { activationsJob } from './activations/job.js';
 import { depthJob } from './depth/job.js';
 import { normsJob } from './norms/job.js';
+import { speedJob } from './speed/job.js';
 import { weightsJob } from './weights/job.js';
 import { wiringJob } from './wiring/job.js';
 
@@ -13,6 +14,7 @@ export const panelJobs = {
   activations: activationsJob,
   depth: depthJob,
   forward: normsJob,
+  speed: speedJob,
   weights: weightsJob,
   wiring: wiringJob,
 };

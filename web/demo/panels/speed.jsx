@@ -10,6 +10,7 @@ import { rateOf } from '../parts/status-bar.jsx';
 import { standing } from '../roofline.js';
 import { cancelled, catalog, results, set, state, text } from '../session.js';
 import { VARIANTS } from '../state.js';
+import { Norms, Parts, Sweep } from './speed/cards.jsx';
 
 // In place of a figure: on its way, or not coming.
 const waiting = () => (cancelled.value ? '–' : '…');
@@ -40,6 +41,12 @@ export function SpeedPanel() {
         <Roofline />
       </div>
       <Timings />
+      <Parts />
+      <div class="charts">
+        <Sweep of="rows" />
+        <Sweep of="width" />
+      </div>
+      <Norms />
       <Costs />
       <div class="explain">
         <p>
@@ -168,11 +175,11 @@ function Timings() {
   );
   return (
     <section class="card">
-      <h2 class="visually-hidden">{s.chart}</h2>
+      <h2>{s.table}</h2>
       <Table
         head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.ofPeak, s.tokensPerSecond, s.batches]}
         rows={rows}
-        caption={s.chart}
+        caption={s.table}
       />
       {batches.length > 0 && <p class="note table-note">{t.forward.timeNote(batchesText(batches))}</p>}
     </section>

@@ -2,6 +2,7 @@
 import activations from '../panels/activations/en.js';
 import depth from '../panels/depth/en.js';
 import norms from '../panels/norms/en.js';
+import parts from '../panels/speed/en.js';
 import training from '../panels/training/en.js';
 import weights from '../panels/weights/en.js';
 import wiring from '../panels/wiring/en.js';
@@ -296,6 +297,7 @@ export default {
   },
   speed: {
     chart: 'Speed of one forward pass',
+    table: 'Every variant in figures',
     chartNote: 'median, whisker from quartile to quartile; measured in turns',
     configuration: 'configuration',
     variant: 'variant',
@@ -367,6 +369,7 @@ export default {
   activations,
   depth,
   norms,
+  parts,
   training,
   weights,
   shell,

@@ -2,6 +2,7 @@
 import activations from '../panels/activations/zh.js';
 import depth from '../panels/depth/zh.js';
 import norms from '../panels/norms/zh.js';
+import parts from '../panels/speed/zh.js';
 import training from '../panels/training/zh.js';
 import weights from '../panels/weights/zh.js';
 import wiring from '../panels/wiring/zh.js';
@@ -353,6 +354,7 @@ export default {
   },
   speed: {
     chart: '前向计算的速度',
+    table: '各变体的数值',
     chartNote: '中位数，误差线为上下四分位数；各项交替测量',
     configuration: '配置',
     variant: '版本',
@@ -424,6 +426,7 @@ export default {
   activations,
   depth,
   norms,
+  parts,
   training,
   weights,
   shell,
