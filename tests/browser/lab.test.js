@@ -210,14 +210,14 @@ test('language and theme', { skip }, async () => {
   const { page, finish } = await open('rows=16');
   await settled(page);
   await page.click('text=中文');
-  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
+  await page.waitForSelector('html[lang=zh-CN]');
   assert.equal(await page.textContent('[role=tab][aria-selected=true]'), '前向');
   assert.match(await page.textContent('.inspector'), /残差连接[\s\S]*前馈网络[\s\S]*激活函数/);
   await page.screenshot({ path: join(shots, 'forward-zh.png') });
   await page.click('text=English');
   await page.click('[aria-label^="Theme"]');
   await page.click('[aria-label^="Theme"]');
-  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  await page.waitForSelector('html[data-theme=dark]');
   await settled(page);
   await page.screenshot({ path: join(shots, 'forward-dark.png') });
   await finish();

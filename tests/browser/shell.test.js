@@ -323,14 +323,15 @@ test('single keys: panels, configurations, language, theme, the list; none while
   await page.keyboard.press('Control+Shift+z');
   assert.equal((await page.$$('.config-card')).length, 3);
   await page.keyboard.press('l');
-  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
+  await page.waitForSelector('html[lang=zh-CN]');
   await page.keyboard.press('l');
   await page.keyboard.press('m');
   await page.keyboard.press('m');
-  assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+  await page.waitForSelector('html[data-theme=dark]');
   await page.keyboard.press('s');
-  assert.equal(await page.$('.sidebar'), null);
+  await page.waitForFunction(() => !document.querySelector('.sidebar'));
   await page.keyboard.press('s');
+  await page.waitForSelector('.sidebar');
   await page.keyboard.press('a');
   await page.waitForSelector('dialog[open] input[type=search]');
   await page.keyboard.press('Escape');
