@@ -47,7 +47,10 @@ export function TopBar({ narrow, onHelp }) {
         >
           {narrow ? t.top.otherShort : t.top.otherLanguage}
         </button>
-        <IconButton label={t.top.theme[theme]} onClick={() => afterPaint(() => set({ theme: nextTheme(theme) }))}>
+        <IconButton
+          label={t.top.theme[theme]}
+          onClick={() => afterPaint(() => set({ theme: nextTheme(state.value.theme) }))}
+        >
           <circle cx="8" cy="8" r="5.5" />
           {theme !== 'light' && (
             <path
