@@ -286,7 +286,10 @@ export async function runNow() {
   keepMatching(todo);
   todo.configs = todo.configs.map((config, i) => ({ ...config, known: knownOf(config, i) }));
   const panelText = JSON.stringify(todo.panelJob);
-  if (panelText === panelDone) todo.panelJob = null; // only times are wanted, or what another panel has beside
+  const { panel, key } = todo.panelJob ?? {};
+  // Where only times are wanted.
+  if (panelText === panelDone && panelResults.value[panel]?.key === key) todo.panelJob = null;
+  else panelDone = '';
   if (todo.useFile) checkFile();
   const since = performance.now();
   let over = false;
@@ -305,7 +308,7 @@ export async function runNow() {
     over = true;
     if (mine !== serial) return;
     progress.value = null;
-    if (given) panelDone = panelResults.value[todo.panelJob?.panel]?.error ? '' : panelText;
+    if (given) panelDone = panelResults.value[panel]?.error ? '' : panelText;
     if (given && given.join() !== timedText.peek()) later(); // asked for when it had just ended
   } catch (error) {
     if (mine !== serial) return;
