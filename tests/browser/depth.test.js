@@ -237,11 +237,10 @@ test('what ends, what cannot run and what has no prediction says why; the rest i
 
 test('a long run shows how far it is and can be cancelled', { skip }, async () => {
   const { page, finish } = await open('blocks=96&dseeds=16&dwidth=256&dseq=64&dlen=128&c=A,d_model:256');
-  await page.waitForSelector('.run-note button');
+  await page.waitForSelector('.explain >> text=/\\d+ tokens in place of 8192: the largest of these stacks/');
   await page.click('.run-note button');
   await page.waitForSelector('.run-note >> text=Cancelled.');
   await page.waitForSelector('#panel[aria-busy="false"]');
-  assert.match(await page.textContent('.explain'), /\d+ tokens in place of 8192: the largest of these stacks/);
   await page.evaluate(() => {
     location.hash = '#v=2&blocks=2&dseeds=1';
   });
