@@ -1,4 +1,5 @@
-// Builds every tests/c/*_test.c against src/*.c in every configuration and runs it: one Node test a pair, two at a time.
+// Builds every tests/c/*_test.c against src/*.c in one configuration and runs it. A file of its own for each configuration, so
+// that the runner can spread them.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,7 +12,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const has = (command) => spawnSync(command, ['--version']).status === 0;
 
 const warnings = ['-Wall', '-Wextra', '-Wshadow', '-Wstrict-prototypes', '-Werror'];
-const sanitizers = [
+/** Flags of what the sanitizers watch. */
+export const sanitizers = [
   '-g',
   '-O2',
   '-fsanitize=address,undefined',
@@ -19,37 +21,20 @@ const sanitizers = [
   '-fno-omit-frame-pointer',
 ];
 // The double references take half of the time and need not be watched twice: what they pass is from the heap, which is.
-const plain = ['-O2'];
-const configurations = [
-  { name: 'gcc, simd', cc: 'gcc', flags: ['-O2'] },
-  // All values and shapes are gcc's; here every path once, with the tests' own code watched too.
-  {
-    name: 'clang, simd, AddressSanitizer and UBSan',
-    cc: 'clang',
-    flags: ['-DAN_TEST_QUICK'],
-    watched: sanitizers,
-  },
-  {
-    name: 'clang, fused, AddressSanitizer and UBSan',
-    cc: 'clang',
-    flags: ['-mfma', '-DAN_TEST_FUSED'],
-    watched: sanitizers,
-    unwatched: plain,
-  },
-  {
-    name: 'clang, scalar, AddressSanitizer and UBSan',
-    cc: 'clang',
-    flags: ['-DAN_SCALAR'],
-    watched: sanitizers,
-    unwatched: plain,
-  },
-  { name: 'gcc, simd, valgrind', cc: 'gcc', flags: ['-O2', '-g', '-DAN_TEST_QUICK'], under: 'valgrind' },
-];
-
+export const plain = ['-O2'];
 const sources = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.c'));
 const tests = readdirSync(join(root, 'tests/c')).filter((file) => file.endsWith('_test.c'));
 
-for (const { name, cc, flags, watched = [], unwatched, under } of configurations) {
+/**
+ * @param {string} name
+ * @param {object} configuration
+ * @param {string} configuration.cc the compiler
+ * @param {string[]} configuration.flags
+ * @param {string[]} [configuration.watched] flags besides, of the sources
+ * @param {string[]} [configuration.unwatched] flags besides of the tests, if not the same
+ * @param {string} [configuration.under] a program that runs them
+ */
+export function testNatively(name, { cc, flags, watched = [], unwatched, under }) {
   const missing = [cc, under].find((tool) => tool && !has(tool));
   const simde = existsSync('/usr/include/simde/wasm/simd128.h') || flags.includes('-DAN_SCALAR');
   const skip = missing ? `${missing} is not installed` : !simde && 'SIMDe is not installed (Debian: libsimde-dev)';

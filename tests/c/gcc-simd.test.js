@@ -1,0 +1,3 @@
+import { testNatively } from './native.js';
+
+testNatively('gcc, simd', { cc: 'gcc', flags: ['-O2'] });
