@@ -7,6 +7,8 @@ export const PARTS = ['mixing', 'norm', 'products', 'activation', 'add'];
 const FFN = ['d_model', 'd_ff', 'gated', 'bias'];
 const pick = (values, names) => Object.fromEntries(names.map((name) => [name, values[name]]));
 const F32 = 4;
+/** A block to be timed: its weights are of no account, and uniform ones are drawn several times as fast as normal ones. */
+export const blockToTime = (an, fields) => an.block({ ...blockOf(fields), init: 'pytorch' }, { seed: 1 });
 
 /**
  * @param an an instance, in whose scope all is made
@@ -16,7 +18,7 @@ const F32 = 4;
  *   calls: how often it runs in the sublayer; the first is the whole block
  */
 export function partsOf(an, fields, rows) {
-  const block = an.block(blockOf(fields), { seed: 1 });
+  const block = blockToTime(an, fields);
   const values = block.config;
   const { d_model, d_ff, gated, mixing, residual, norm, placement } = values;
   const x = an.random([1, rows, d_model], { seed: 1 });
@@ -27,10 +29,10 @@ export function partsOf(an, fields, rows) {
   const subjects = [{ name: 'block', run: forward(block), calls: 1 }];
   const add = (name, run, more) => subjects.push({ name, run, calls: 1, ...more });
 
-  if (mixing !== 'none') add('unmixed', forward(an.block({ ...blockOf(fields), mixing: 'none' }, { seed: 1 })));
+  if (mixing !== 'none') add('unmixed', forward(blockToTime(an, { ...fields, mixing: 'none' })));
   const norms = norm === 'none' || ['none', 'rezero'].includes(placement) ? 0 : placement === 'peri' ? 2 : 1;
   if (norms > 0) add('norm', normRun(an, values, x), { calls: norms, bytes: 2 * narrow });
-  const products = an.ffn({ ...pick(values, FFN), activation: 'identity' }, { seed: 1 });
+  const products = an.ffn({ ...pick(values, FFN), activation: 'identity', init: 'pytorch' }, { seed: 1 });
   add('products', forward(products), { flops: 2 * rows * d_model * d_ff * (gated ? 3 : 2) });
   add('activation', activationRun(an, values, hidden), { bytes: (gated ? 3 : 2) * wide });
   if (residual) add('add', () => an.add(x, x).dispose(), { bytes: 3 * narrow });

@@ -1,7 +1,7 @@
 // The Speed panel's half in the worker: the parts of every block, LayerNorm beside RMSNorm, and time against rows and width.
 import { estimate, HEAVY_BYTES, measure, rowsWithin } from '../../compute.js';
-import { blockOf, completed } from '../../fields.js';
-import { breakdown, partsOf, rivalsOf } from './parts.js';
+import { completed } from '../../fields.js';
+import { blockToTime, breakdown, partsOf, rivalsOf } from './parts.js';
 
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const WIDTHS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
@@ -117,7 +117,7 @@ async function passTime(an, fields, rows, time) {
   if (size.bytes > HEAVY_BYTES || rowsWithin(rows, size, SWEEP_FLOPS) < rows) return null;
   try {
     return await within(an, async (own) => {
-      const block = own.block(blockOf(fields), { seed: 1 });
+      const block = blockToTime(own, fields);
       const x = own.random([1, rows, fields.d_model ?? block.config.d_model], { seed: 1 });
       const [{ median, low, high }] = await time([{ run: () => block.forward(x).dispose() }], SWEEP);
       return { median, low, high };
