@@ -452,6 +452,8 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
   await finish();
 });
 
+/** Waits until every variant has been timed: the parts of a block come after that. */
+const timed = (page) => page.waitForSelector('.parts .part');
 const ROOFLINE = '.chart:has(canvas), .chart:has(table)'; // the first in the Speed panel
 const rooflineRows = (page) =>
   page.$$eval(`${PANEL} .chart tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
@@ -471,7 +473,7 @@ function isShare(shown, part, whole, what) {
 test('the roofline: every share is of the limit shown, every configuration is in the table', { skip }, async () => {
   const hash = 'c=A,preset:post_norm&c=Bee,preset:pre_norm&c=C,preset:smollm2_135m&panel=speed&rows=4&variant=simd';
   const { page, finish } = await open(hash);
-  await settled(page);
+  await timed(page);
   await page.focus('.chart .plot');
   await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() =>
@@ -562,7 +564,7 @@ test('timing waits while the page is hidden, and goes on', { skip }, async () =>
   assert.deepEqual(await rowsOf(page), timings, 'nothing was measured meanwhile');
   assert.equal(await page.getAttribute(PANEL, 'aria-busy'), 'true');
   await go(false);
-  await settled(page);
+  await timed(page);
   for (const row of await rowsOf(page)) assert.match(row.join(' '), /% .* 9 × /);
   await finish();
 });
@@ -577,7 +579,7 @@ test('a variant that the browser refuses says why, the others run', { skip }, as
   });
   await page.goto(`${lab.site}#panel=speed&rows=4`);
   await page.waitForSelector('.bar-row.scalar .bar');
-  await page.waitForSelector(`${PANEL}[aria-busy="false"]`);
+  await timed(page);
   assert.match(await page.textContent('.bar-row.relaxed'), /refused here: .*relaxed SIMD/);
   assert.equal((await page.$$('.bars .bar')).length, 4);
   assert.ok(await page.isDisabled('input[name=variant][value=relaxed]'));

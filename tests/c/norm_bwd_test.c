@@ -220,6 +220,7 @@ static void test_rows(void) {
       if (QUICK && sizes[z] > 65) continue;
       for (int data = 0; data < DATA_COUNT; data++) {
         if (sizes[z] > 300 && ((size_t)data + z + k) % 3) continue; /* the large ones with some of the data */
+        if (QUICK && ((size_t)data + z + k) % 2) continue;
         const size_t rows = sizes[z] > 300 ? 1 + z % 2 : 1 + (z + (size_t)data) % 5;
         const int kind = (int)z + data;
         check_rows(row_norms[k], norm, row_eps[k], data, kind % DY_COUNT, sizes[z], rows, data % 2, data % 3 ? 0 : 1,

@@ -82,6 +82,7 @@ static void test_rows(void) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
       if (QUICK && sizes[s] > 65) continue;
       for (int data = 0; data < DATA_COUNT; data++) {
+        if (QUICK && ((size_t)data + s + k) % 2) continue;
         const int form = (int)(s + (size_t)data) % 4;
         const size_t rows = sizes[s] > 5000 ? 1 : sizes[s] > 600 ? 2 : 5;
         check_rows(row_norms[k], norm, row_eps[k], data, sizes[s], rows, form, data % 3 ? 0 : 1, s % 4, &state);

@@ -113,6 +113,7 @@ static void test_values(void) {
       for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t k = 0; k < sizeof inner / sizeof *inner; k++) {
           if ((QUICK || k > 0 || flags > 1) && sizes[s] > (QUICK ? 65 : 1000)) continue;
+          if (QUICK && ((size_t)data + s + k) % 2) continue;
           check_shape(data, 1 + s % 3, sizes[s], inner[k], flags, (s + k) % 4, &state);
         }
 }
@@ -256,7 +257,7 @@ static void test_gradient(void) {
       for (int kind = 0; kind < DY_COUNT; kind++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
           for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
-            if (sizes[s] <= (QUICK ? 17 : k > 0 ? 65 : 6625))
+            if (sizes[s] <= (QUICK ? 17 : k > 0 ? 65 : 6625) && !(QUICK && ((size_t)(data + kind) + s + k) % 3))
               check_gradient(data, kind, 1 + s % 3, sizes[s], inner[k], flags, &state);
 }
 

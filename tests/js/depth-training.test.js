@@ -19,7 +19,7 @@ const majority = (mode, seed) => {
 test('20 blocks without warm-up: pre learns and post does not; with warm-up it does', (t) => {
   const last = Object.fromEntries(
     Object.keys(modes).map((mode) => {
-      const losses = seeds.map((seed) =>
+      const losses = seeds.slice(0, 6).map((seed) =>
         an.scope(() => {
           const { task, model, optimizer } = majority(mode, seed);
           return mean(train(model, optimizer, task, 0, 120).slice(-10));
