@@ -3,8 +3,8 @@ import { estimate, HEAVY_BYTES, measure, rowsWithin } from '../../compute.js';
 import { completed } from '../../fields.js';
 import { blockToTime, breakdown, partsOf, rivalsOf } from './parts.js';
 
-const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-const WIDTHS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
+const ROWS = [1, 2, 4, 8, 16, 64, 256, 1024];
+const WIDTHS = [32, 64, 128, 256, 512, 768, 1024];
 /** Of the sweep over widths. */
 export const SWEEP_ROWS = 64;
 const SWEEP_FLOPS = 3e8; // of one pass: a tenth of a second on a phone
