@@ -607,6 +607,13 @@ test('wiring: the drawing follows, a box leads to its field', { skip }, async ()
     ['LayerNorm 1', 'LayerNorm 2'],
   );
   assert.equal((await page.$$(`${PANEL} .stream.broken`)).length, 1, 'without residual the line is broken');
+  const covered = await page.$$eval(`${PANEL} .wiring-card`, (cards) =>
+    cards.filter((card) => {
+      const [head, drawing] = ['header', '.wiring'].map((part) => card.querySelector(part).getBoundingClientRect());
+      return drawing.top < head.bottom || drawing.bottom > card.getBoundingClientRect().bottom;
+    }),
+  );
+  assert.equal(covered.length, 0, 'each drawing is below its head and in its card');
   await page.screenshot({ path: join(shots, 'wiring.png') });
   await page.click(`${PANEL} .wiring >> nth=2 >> text=GELU`);
   await page.waitForFunction(() => document.activeElement?.id === 'field-activation');
