@@ -82,6 +82,7 @@ test('a first visit trains at once; its figures are those of the package in Node
     assert.equal(toNumber(cells[8]), parameters);
   }
   await page.click('[aria-label^="Loss: "]');
+  await page.waitForSelector('.training-charts .chart >> nth=0 >> tbody tr');
   const table = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
@@ -135,6 +136,7 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   await phase(page, 'paused');
   await fresh(page);
   await page.click('[aria-label^="Loss: "]');
+  await page.waitForSelector('.training-charts .chart >> nth=0 >> tbody tr');
   const rows = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (list) =>
     list.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
