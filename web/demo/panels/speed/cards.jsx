@@ -75,14 +75,7 @@ function partRows(one, index) {
   const name = <ConfigName key="name" index={index} />;
   if (!one?.block) return [[name, one ? t.reasons[one.reason] : waiting(), ...Array(4).fill('–')]];
   const { block, parts, rows } = one;
-  const row = (label, part, share) => [
-    name,
-    label,
-    count(rows),
-    spread({ ...part, half: (part.high - part.low) / 2, count: Number.POSITIVE_INFINITY }, 's'),
-    share,
-    rateOf(part),
-  ];
+  const row = (label, part, share) => [name, label, count(rows), spread(part, 's'), share, rateOf(part)];
   return [
     ...parts.map((part) => row(labelOf(part), part, roughPercent((part.calls * part.median) / block.median))),
     row(t.whole, block, ''),
@@ -99,14 +92,12 @@ const rateOf = ({ flops, bytes, median }) => {
 export function Norms() {
   const t = text.value.parts;
   const { norms } = speed();
-  const time = ({ median, low, high }) =>
-    spread({ median, half: (high - low) / 2, count: Number.POSITIVE_INFINITY }, 's');
   const rows = (norms ?? []).map(({ d, rows: tokens, layer, rms }) => {
     const whole = current(speed().parts).find((one) => one.d === d)?.block;
     return [
       `${count(tokens)} × ${count(d)}`,
-      time(layer),
-      time(rms),
+      spread(layer, 's'),
+      spread(rms, 's'),
       number(layer.median / rms.median, 2),
       whole ? roughPercent(Math.max(0, layer.median - rms.median) / whole.median) : '–',
     ];

@@ -1,9 +1,6 @@
 // The kernels of a block as subjects for measure(): each alone, with the shapes that it has in the block. No DOM.
 import { blockOf } from '../../fields.js';
 
-/** What runs once in the FFN's sublayer; mixing is the whole sublayer before it. */
-export const PARTS = ['mixing', 'norm', 'products', 'activation', 'add'];
-
 const FFN = ['d_model', 'd_ff', 'gated', 'bias'];
 const pick = (values, names) => Object.fromEntries(names.map((name) => [name, values[name]]));
 const F32 = 4;
@@ -69,8 +66,8 @@ export function rivalsOf(an, rows, d) {
 }
 
 /**
- * What measure() gave, by part: { block, parts: [{ name, calls, median, low, high, flops, bytes }] }, times of one call in
- * seconds. Mixing is what the block takes longer with it.
+ * What measure() gave, by part: { block, parts: [{ name, calls, flops, bytes, ...times of one call }] }. Mixing, the whole
+ * sublayer before the FFN's, is what the block takes longer with it: a difference of medians, without a spread of its own.
  */
 export function breakdown(subjects, times) {
   const all = subjects.map(({ run, ...subject }, i) => ({ ...subject, ...times[i] }));
@@ -79,7 +76,15 @@ export function breakdown(subjects, times) {
   const parts = rest.filter(({ name }) => name !== 'unmixed');
   if (unmixed) {
     const without = (part) => Math.max(0, block[part] - unmixed.median);
-    parts.unshift({ name: 'mixing', calls: 1, median: without('median'), low: without('low'), high: without('high') });
+    parts.unshift({
+      name: 'mixing',
+      calls: 1,
+      median: without('median'),
+      low: without('low'),
+      high: without('high'),
+      half: 0,
+      count: 0,
+    });
   }
   return { block, parts };
 }
