@@ -5,11 +5,10 @@
  */
 #if defined(__wasm__)
 #include <stddef.h>
-#include <stdint.h>
 
-/* Emscripten's: moves the heap's end, and makes the memory larger where need be; -1 if that cannot be. What it is given
- * counts as unsigned. */
-void *sbrk(intptr_t increment);
+/* The linker's: behind it there is nothing but the heap. */
+extern char __heap_base[];
+#define PAGE ((size_t)1 << 16)
 
 /* The head of a block. */
 typedef struct head {
@@ -41,6 +40,7 @@ void free(void *p) {
 }
 
 void *malloc(size_t bytes) {
+  static char *heap_end = __heap_base;
   const size_t size = (bytes + 2 * sizeof(head) - 1) / sizeof(head) * sizeof(head);
   if (size < bytes) return NULL;
   for (;;) {
@@ -59,12 +59,21 @@ void *malloc(size_t bytes) {
       }
       return b + 1;
     }
-    /* More behind the last block, which may be free already. */
-    char *const end = sbrk(0);
-    const size_t more = last && end_of(last) == end ? size - last->size : size;
-    head *const b = sbrk((intptr_t)more);
-    if ((intptr_t)b == -1) return NULL;
-    b->size = more;
+    /* What the memory has behind the heap; at 4 GiB both wrap around to 0. */
+    size_t pages = __builtin_wasm_memory_size(0), more = pages * PAGE - (size_t)heap_end;
+    if (more == 0) {
+      /* More pages, behind the last block, which may be free already. An eighth of the memory besides, if there is as
+       * much: whenever it grows all of JavaScript's views of it end, and some engines copy it. */
+      const size_t wanted = (size - (last && end_of(last) == heap_end ? last->size : 0) - 1) / PAGE + 1;
+      pages = wanted + pages / 8;
+      if (__builtin_wasm_memory_grow(0, pages) == (size_t)-1) {
+        pages = wanted;
+        if (__builtin_wasm_memory_grow(0, pages) == (size_t)-1) return NULL;
+      }
+      more = pages * PAGE;
+    }
+    head *const b = (head *)heap_end;
+    b->size = more, heap_end += more;
     give(b);
   }
 }

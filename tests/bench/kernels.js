@@ -8,7 +8,7 @@ export async function bytesOf(url) {
 
 async function instantiate(lib, variant) {
   const memory = new WebAssembly.Memory({ initial: 16, maximum: 65536 });
-  const env = { memory, emscripten_notify_memory_growth() {} };
+  const env = { memory };
   const { instance } = await WebAssembly.instantiate(await bytesOf(`${lib}addnorm.${variant}.wasm`), { env });
   const e = instance.exports;
   e._initialize?.();

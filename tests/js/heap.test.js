@@ -9,7 +9,7 @@ const bytes = readFileSync(new URL('addnorm.simd.wasm', libURL));
 
 function heap(maximum = 65536) {
   const memory = new WebAssembly.Memory({ initial: 16, maximum });
-  const env = { memory, emscripten_notify_memory_growth() {} };
+  const env = { memory };
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env });
   exports._initialize?.();
   return { memory, malloc: (size) => exports.malloc(size) >>> 0, free: exports.free };

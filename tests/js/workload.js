@@ -55,7 +55,7 @@ class Hash {
 /** An instance of a module of dist/lib with its memory, and what the workload needs to call it. */
 async function instantiate(bytes) {
   const memory = new WebAssembly.Memory({ initial: 256, maximum: 65536 });
-  const env = { memory, emscripten_notify_memory_growth() {} };
+  const env = { memory };
   const { instance } = await WebAssembly.instantiate(bytes, { env });
   const wasm = instance.exports;
   wasm._initialize?.();

@@ -214,8 +214,7 @@ export async function instantiate(module, maxBytes) {
     throw new AddnormError('OUT_OF_MEMORY', 'the engine gives no memory for another instance', { cause });
   }
   const foreign = 'the module given is not one of this package';
-  // Views are made afresh on every access, so nobody needs to be told that the memory has grown.
-  const env = { memory, emscripten_notify_memory_growth() {} };
+  const env = { memory };
   let instance;
   try {
     instance = await WebAssembly.instantiate(module, { env });
