@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the project needs and is not there yet: `setup.sh start` for building and serving, `setup.sh test` also
-# what the tests need, `setup.sh bench` what the benches need, their peers into tests/bench. npm packages into node_modules;
-# Debian packages only as root on Debian or Ubuntu, listed first.
+# what the tests need, `setup.sh bench` what the benches need, their peers into tests/bench, `setup.sh matrix` the runtimes,
+# bundlers and browsers of tests/matrix. npm packages into node_modules; Debian packages only as root on Debian or Ubuntu,
+# listed first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,6 +26,7 @@ install() {
 }
 install .
 [ "${1:-start}" = bench ] && install tests/bench
+[ "${1:-start}" = matrix ] && install tests/matrix
 [ "${1:-start}" = start ] && exit 0
 
 # Which package brings which file; a test that misses one skips and says so (with CI=true it fails).
@@ -43,6 +45,14 @@ wanted=(
 )
 if [ "${1:-start}" = bench ]; then
   wanted=(/usr/bin/gcc:gcc /usr/bin/chromium-headless-shell:chromium-headless-shell /usr/bin/firefox-esr:firefox-esr)
+fi
+if [ "${1:-start}" = matrix ]; then
+  wanted=(
+    /usr/bin/chromium-headless-shell:chromium-headless-shell
+    /usr/bin/firefox-esr:firefox-esr
+    /usr/bin/WebKitWebDriver:webkit2gtk-driver
+    /usr/bin/Xvfb:xvfb
+  )
 fi
 missing=()
 for entry in "${wanted[@]}"; do

@@ -1,5 +1,5 @@
 // Runs tests/workload.txt on a raw wasm module and hashes the results; the C half is tests/c/determinism_test.c. Imports
-// nothing, so that a page can run it as well: pass the module's bytes and the text.
+// nothing, so that a page can run it as well: pass the module or its bytes, and the text.
 
 const generator = () => {
   let state = 1;
@@ -53,11 +53,11 @@ class Hash {
 }
 
 /** An instance of a module of dist/lib with its memory, and what the workload needs to call it. */
-async function instantiate(bytes) {
+async function instantiate(source) {
   const memory = new WebAssembly.Memory({ initial: 256, maximum: 65536 });
   const env = { memory };
-  const { instance } = await WebAssembly.instantiate(bytes, { env });
-  const wasm = instance.exports;
+  const result = await WebAssembly.instantiate(source, { env });
+  const wasm = (result.instance ?? result).exports; // a compiled module gives its instance alone
   wasm._initialize?.();
   const string = (pointer) => {
     if (!pointer) return null;
@@ -83,11 +83,11 @@ async function instantiate(bytes) {
 }
 
 /**
- * Runs the workload on the bytes of a wasm module. `baseline`: whether it is the simd build; other builds run the sections
+ * Runs the workload on a wasm module or its bytes. `baseline`: whether it is the simd build; other builds run the sections
  * marked `all` only. Gives { section name: 16 hexadecimal digits }.
  */
-export async function runWorkload(bytes, text, baseline) {
-  const { memory, wasm, string, lists, fields } = await instantiate(bytes);
+export async function runWorkload(source, text, baseline) {
+  const { memory, wasm, string, lists, fields } = await instantiate(source);
   const lookup = (list, name) => {
     const index = lists[list].indexOf(name);
     if (index < 0) throw new Error(`workload: no ${list} '${name}'`);
