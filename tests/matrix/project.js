@@ -12,8 +12,8 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url));
 const read = (file) => readFileSync(join(root, file), 'utf8');
 
-/** What runs in a browser, for each way to come by the package. */
-const sources = ['check.js', 'worker.js', 'service-worker.js'];
+/** What imports the package. */
+const sources = ['page.js', 'worker.js', 'service-worker.js'];
 
 export class Projects {
   /** Packs the checkout and installs the package; `close` removes everything. */

@@ -6,12 +6,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseHashes } from '../js/workload.js';
+import { browsers, closeBrowsers } from './browsers.js';
 import { Projects, root } from './project.js';
 import { runtimes } from './runtimes.js';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
 const wanted = values.only?.toLowerCase().split(',');
-const entries = [...runtimes].filter(({ name }) => !wanted || wanted.some((part) => name.toLowerCase().includes(part)));
+const entries = [...runtimes, ...browsers].filter(
+  ({ name }) => !wanted || wanted.some((part) => name.toLowerCase().includes(part)),
+);
 if (entries.length === 0) throw new Error(`--only ${values.only}: nothing has such a name`);
 
 const read = (file) => readFileSync(join(root, 'tests', file), 'utf8');
@@ -68,6 +71,7 @@ try {
     }
   }
 } finally {
+  await closeBrowsers();
   projects.close();
 }
 const seconds = ((performance.now() - start) / 1000).toFixed(0);
