@@ -16,6 +16,7 @@ Builds dist/lib/addnorm.<variant>.wasm for the variants named; all three when no
 
   --force        build even what is up to date
   --toolchain    only find or set up Emscripten, and say which
+  --emcc ...     only run it, with all that follows, in this folder
   --help         this text
 
 Emscripten >= $need is taken from the first of
@@ -125,6 +126,13 @@ A container without the right to mount (CAP_SYS_ADMIN) cannot use it: put Emscri
 If the folder is damaged, remove it and run this again."
 }
 
+if [ "${1:-}" = --emcc ]; then
+  find_emcc
+  cd "$root"
+  "${emcc[@]}" "${@:2}"
+  exit
+fi
+
 variants=() force=
 for arg; do
   case $arg in
@@ -160,6 +168,9 @@ declare -A variant_flags=(
   [relaxed]='-msimd128 -mrelaxed-simd -fno-vectorize -fno-slp-vectorize'
 )
 
+# Changes with whatever the binding has to know of the module.
+interface=$(printf %08x "$(cat include/addnorm.h src/*.def src/*/*.def | cksum | cut -d ' ' -f 1)")
+
 emcc=() small=()
 for file in src/*.c; do [ "$file" = src/tile.c ] || small+=("$file"); done
 for variant in "${variants[@]}"; do
@@ -169,9 +180,10 @@ for variant in "${variants[@]}"; do
     continue
   fi
   [ ${#emcc[@]} -gt 0 ] || find_emcc
+  build="-DAN_BUILD=\"$variant interface $interface emscripten $emcc_version\""
   # shellcheck disable=SC2086
   { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O2 -c src/tile.c -o "dist/.$variant.o" &&
-    "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} -Oz "${small[@]}" "dist/.$variant.o" \
+    "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} "$build" -Oz "${small[@]}" "dist/.$variant.o" \
       -o "dist/.$variant.wasm"; } || die "$variant did not compile"
   mv "dist/.$variant.wasm" "$out"
   rm "dist/.$variant.o"
