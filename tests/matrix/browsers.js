@@ -49,21 +49,21 @@ export async function show(engine, url) {
   faults.length = 0;
   await goto(url);
   return async (place) => {
-    for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
+    for (const end = Date.now() + 30_000; Date.now() < end; await sleep(50)) {
       const text = await evaluate((name) => document.documentElement.dataset[name] ?? null, place);
       if (text) return JSON.parse(text);
     }
-    throw new Error(`nothing came in a minute: ${faults.join('\n')}`);
+    throw new Error(`nothing came: ${faults.join('\n')}`);
   };
 }
 
 export const html = (...scripts) =>
   `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>addnorm</title>${scripts.join('')}`;
 
-/** A folder served under a path with blanks and letters beyond ASCII. */
-export async function host(folder, headers = {}) {
-  const server = await serve({ '/mit Blöcken 数据/': folder }, {}, headers);
-  return { url: `${server.origin}/mit%20Bl%C3%B6cken%20%E6%95%B0%E6%8D%AE/`, close: server.close };
+/** A folder served, unless a bundler wants it otherwise, under a path with blanks and letters beyond ASCII. */
+export async function host(folder, { path = '/mit Blöcken 数据/', headers = {} } = {}) {
+  const server = await serve({ [path]: folder }, {}, headers);
+  return { url: server.origin + encodeURI(path), close: server.close };
 }
 
 const installed = './node_modules/addnorm/dist/lib/index.js';

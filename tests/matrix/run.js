@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseHashes } from '../js/workload.js';
 import { browsers, closeBrowsers } from './browsers.js';
+import { bundlers } from './bundlers.js';
 import { Projects, root } from './project.js';
 import { runtimes } from './runtimes.js';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
 const wanted = values.only?.toLowerCase().split(',');
-const entries = [...runtimes, ...browsers].filter(
+const entries = [...runtimes, ...browsers, ...bundlers].filter(
   ({ name }) => !wanted || wanted.some((part) => name.toLowerCase().includes(part)),
 );
 if (entries.length === 0) throw new Error(`--only ${values.only}: nothing has such a name`);
