@@ -70,37 +70,68 @@ const copyWasm = (project, to) => {
     cpSync(join(from, file), join(to, file));
 };
 
-const vite8 = {
-  name: 'Vite 8',
+/**
+ * Vite's development server, which bundles dependencies beforehand, and its build in its preview server.
+ * @param {(dev: Opener, built: Opener) => Record<string, () => Promise<any>>} checks an Opener takes an entry of the
+ *   package and further files of the project
+ */
+const vite = (name, packageName, checks) => ({
+  name,
   auto: 'relaxed',
   missing: Chromium.missing,
   async open(projects) {
     const open = new Open();
-    const program = join(packageFolder('vite'), 'bin/vite.js');
-    const vite = (args, cwd) =>
-      open.keep(serving(process.execPath, [program, ...args, '--host', '127.0.0.1'], cwd)).url;
+    const program = join(packageFolder(packageName), 'bin/vite.js');
     const scripts = ['page', 'module-worker'];
-    const folder = projects.copy('vite', page(scripts, moduleTag));
-    const dev = once(async () => show(Chromium, await vite([], folder)));
-    const project = projects.copy('vite-build', page([...scripts, 'classic-worker'], moduleTag));
-    const build = once(() => run(process.execPath, [program, 'build'], { cwd: project }));
-    const preview = once(async () => {
-      await build();
-      return show(Chromium, await vite(['preview'], project));
-    });
-    return {
-      version: version('vite'),
-      checks: {
-        'dev, page': at(dev, 'page'),
-        'dev, module worker': at(dev, 'moduleWorker'),
-        'preview, page': at(preview, 'page'),
-        'preview, module worker': at(preview, 'moduleWorker'),
-        'preview, classic worker': at(preview, 'classicWorker'),
-      },
-      close: open.close,
+    let count = 0;
+    const project = (entry, files, all) =>
+      projects.copy(`${packageName} ${++count}`, { ...page(all, moduleTag), ...files }, entry);
+    const server = async (mode, cwd) => {
+      const args = [program, mode, '--host', '127.0.0.1'];
+      return show(Chromium, await open.keep(serving(process.execPath, args, cwd)).url);
     };
+    const dev = (entry, files) => once(() => server('serve', project(entry, files, scripts)));
+    const built = (entry, files) =>
+      once(async () => {
+        const cwd = project(entry, files, [...scripts, 'classic-worker']);
+        await run(process.execPath, [program, 'build'], { cwd });
+        return server('preview', cwd);
+      });
+    return { version: version(packageName), checks: checks(dev, built), close: open.close };
   },
-};
+});
+
+const vite8 = vite('Vite 8', 'vite', (openDev, openBuilt) => {
+  const [dev, built] = [openDev('addnorm'), openBuilt('addnorm')];
+  return {
+    'dev, page': at(dev, 'page'),
+    'dev, module worker': at(dev, 'moduleWorker'),
+    'build, page': at(built, 'page'),
+    'build, module worker': at(built, 'moduleWorker'),
+    'build, classic worker': at(built, 'classicWorker'),
+  };
+});
+
+// Its development server moves the JavaScript of a dependency and leaves the modules behind; its build takes them along.
+const vite7 = vite('Vite 7', 'vite-7', (openDev, openBuilt) => {
+  const [dev, built] = [openDev('addnorm'), openBuilt('addnorm')];
+  const config = `export default { optimizeDeps: { exclude: ["addnorm"] } };`;
+  const unmoved = openDev('addnorm', { 'vite.config.js': config });
+  const [inlineDev, inlineBuilt] = [openDev('addnorm/inline'), openBuilt('addnorm/inline')];
+  return {
+    dev: refused(at(dev, 'page')),
+    'dev, excluded, page': at(unmoved, 'page'),
+    'dev, excluded, module worker': at(unmoved, 'moduleWorker'),
+    'build, page': at(built, 'page'),
+    'build, module worker': at(built, 'moduleWorker'),
+    'build, classic worker': at(built, 'classicWorker'),
+    'inline, dev, page': inline(at(inlineDev, 'page')),
+    'inline, dev, module worker': inline(at(inlineDev, 'moduleWorker')),
+    'inline, build, page': inline(at(inlineBuilt, 'page')),
+    'inline, build, module worker': inline(at(inlineBuilt, 'moduleWorker')),
+    'inline, build, classic worker': inline(at(inlineBuilt, 'classicWorker')),
+  };
+});
 
 const webpack = {
   name: 'webpack',
@@ -209,4 +240,4 @@ const withRollup = async (folder) => {
 };
 const rollup = copiesNoWasm('Rollup', 'rollup', withRollup);
 
-export const bundlers = [vite8, webpack, parcel, esbuild, rollup];
+export const bundlers = [vite8, webpack, parcel, esbuild, rollup, vite7];

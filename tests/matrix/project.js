@@ -13,7 +13,7 @@ const fixtures = fileURLToPath(new URL('fixtures', import.meta.url));
 const read = (file) => readFileSync(join(root, file), 'utf8');
 
 /** What imports the package. */
-const sources = ['page.js', 'worker.js', 'service-worker.js'];
+const sources = ['runtime.mjs', 'page.js', 'worker.js', 'service-worker.js'];
 
 export class Projects {
   /** Packs the checkout and installs the package; `close` removes everything. */

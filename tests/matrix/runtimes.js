@@ -8,15 +8,24 @@ import { packageFolder, run } from './project.js';
 function runtime(name, program, auto, places, flags = []) {
   const path = packageFolder(program);
   const missing = () => !existsSync(path) && `${path} is not there: npm has it for Linux on x64 only`;
-  async function open({ base }) {
+  async function open(projects) {
+    const { base } = projects;
+    const inline = projects.copy(`${name} inline`, {}, 'addnorm/inline');
     const { stdout } = await run(path, ['--version']);
-    const [, version] = /v?(\d+\.\d+\.\d+)/.exec(stdout);
+    const [version] = /\d+\.\d+\.\d+/.exec(stdout);
     const start = (place, cwd) => async () => {
-      const script = cwd === base ? 'runtime.mjs' : join(base, 'runtime.mjs');
+      const script = cwd === tmpdir() ? join(base, 'runtime.mjs') : 'runtime.mjs';
       return JSON.parse((await run(path, [...flags, script, place], { cwd })).stdout);
     };
     const checks = Object.fromEntries(places.map((place) => [place, start(place, base)]));
-    return { version, checks: { ...checks, 'another directory': start('main', tmpdir()) } };
+    return {
+      version,
+      checks: {
+        ...checks,
+        'another directory': start('main', tmpdir()),
+        inline: async () => ({ ...(await start('main', inline)()), expected: 'simd' }),
+      },
+    };
   }
   return { name, auto, missing, open };
 }
