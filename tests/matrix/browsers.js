@@ -1,8 +1,11 @@
 // Browsers, and the package in each without a bundler.
-import { existsSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { executablePath, launch, serve } from '../browser/harness.js';
+import { pathToFileURL } from 'node:url';
+import { launch, serve, skip as skipChromium } from '../browser/harness.js';
 import { firefox, skipFirefox, skipWebKit, webkit } from '../browser/webdriver.js';
+import { missing } from './project.js';
 
 /** Chromium with the calls of webdriver.js. */
 async function chromium() {
@@ -26,6 +29,7 @@ export function once(make) {
   return () => (promise ??= make());
 }
 
+/** Browsers that were opened, each once. */
 const opened = [];
 const browser = (open) =>
   once(async () => {
@@ -34,10 +38,9 @@ const browser = (open) =>
     return made;
   });
 
-export const missingChromium = () => !existsSync(executablePath) && `${executablePath} is not there`;
 /** @type {Record<string, { open: () => Promise<any>, missing: () => string | false }>} */
 export const engines = {
-  Chromium: { open: browser(chromium), missing: missingChromium },
+  Chromium: { open: browser(chromium), missing: () => skipChromium },
   Firefox: { open: browser(firefox), missing: () => skipFirefox },
   WebKitGTK: { open: browser(webkit), missing: () => skipWebKit },
 };
@@ -66,23 +69,92 @@ export async function host(folder, { path = '/mit Blöcken 数据/', headers = {
   return { url: server.origin + encodeURI(path), close: server.close };
 }
 
-const installed = './node_modules/addnorm/dist/lib/index.js';
-const places = { page: 'page', 'module worker': 'moduleWorker', 'service worker': 'serviceWorker' };
-
-function plain(name, auto) {
-  const engine = engines[name];
-  async function open(projects) {
-    const { version } = await engine.open();
-    const scripts = ['page', 'module-worker', 'service'].map(
-      (script) => `<script type="module" src="${script}.js"></script>`,
-    );
-    const folder = projects.copy(name, { 'index.html': html(...scripts) }, installed);
-    const site = await host(folder);
-    const see = once(() => show(engine, site.url));
-    const checks = Object.entries(places).map(([place, key]) => [place, async () => (await see())(key)]);
-    return { version: /[\d.]+/.exec(version)[0], checks: Object.fromEntries(checks), close: site.close };
+/** What is open until an entry of the matrix is done. */
+export class Open {
+  closers = [];
+  keep(thing) {
+    this.closers.push(thing.close);
+    return thing;
   }
-  return { name, auto, missing: engine.missing, open };
+  close = async () => {
+    for (const close of this.closers) await close();
+  };
+  /** Serves a folder and shows its page when a place of it is first asked for. */
+  site(engine, build, options) {
+    return once(async () => show(engine, this.keep(await host(await build(), options)).url));
+  }
 }
 
-export const browsers = [plain('Chromium', 'relaxed'), plain('Firefox', 'relaxed'), plain('WebKitGTK', 'simd')];
+/** A check: what is noted for a place. */
+export const at = (see, place) => async () => (await see())(place);
+/** The same of the inline entry, which has the variant simd alone. */
+export const inline = (check) => async () => ({ ...(await check()), expected: 'simd' });
+
+/** The package cannot work there; its error has to say why. */
+export const says = (check, pattern) => async () => {
+  const { error, variant } = await check();
+  if (variant) throw new Error(`expected an error that says ${pattern}, but it loaded ${variant}`);
+  const [found] = pattern.exec(error) ?? [];
+  if (!found) throw new Error(`the error does not say ${pattern}: ${error}`);
+  return `does not load; the error says ${found}`;
+};
+
+/** Bundles programs of a folder into dist. */
+export async function withEsbuild(absWorkingDir, entryPoints, format) {
+  const { build } = await import('esbuild');
+  await build({ absWorkingDir, entryPoints, format, bundle: true, outdir: 'dist', logLevel: 'silent' });
+}
+
+const installed = './node_modules/addnorm/dist/lib/index.js';
+const policy = "default-src 'self'; img-src data:; script-src 'self' 'wasm-unsafe-eval'";
+const tag = (script, type = 'module') => `<script defer type="${type}" src="${script}.js"></script>`;
+
+/** The installed files as they are, and addnorm/inline bundled into plain scripts. */
+function browserEntry(name, auto) {
+  const engine = engines[name];
+  async function open(projects) {
+    const own = new Open();
+    const { version } = await engine.open();
+    const scripts = ['page', 'module-worker', 'module-service-worker'];
+    const files = () => projects.copy(name, { 'index.html': html(...scripts.map((script) => tag(script))) }, installed);
+    const bundle = once(async () => {
+      const folder = projects.copy(`${name} scripts`, {}, 'addnorm/inline');
+      await withEsbuild(folder, ['page.js', 'scripts.js', 'worker.js', 'service-worker.js'], 'iife');
+      const dist = join(folder, 'dist');
+      writeFileSync(join(dist, 'index.html'), html(tag('page', ''), tag('scripts', '')));
+      writeFileSync(join(dist, 'file.html'), html(tag('page', '')));
+      return dist;
+    });
+    const headers = { 'content-security-policy': policy };
+    const plain = own.site(engine, files);
+    const strict = own.site(engine, files, { headers });
+    const refused = own.site(engine, files, { headers: { 'content-security-policy': "script-src 'self'" } });
+    const bundled = own.site(engine, bundle);
+    const strictBundled = own.site(engine, bundle, { headers });
+    const file = once(async () => show(engine, pathToFileURL(join(await bundle(), 'file.html')).href));
+    return {
+      version: /[\d.]+/.exec(version)[0],
+      checks: {
+        page: at(plain, 'page'),
+        'module worker': at(plain, 'moduleWorker'),
+        'service worker': at(plain, 'moduleServiceWorker'),
+        'with a policy, page': at(strict, 'page'),
+        'with a policy, worker': at(strict, 'moduleWorker'),
+        'a policy against wasm': says(at(refused, 'page'), /CSP|Content Security Policy|wasm-unsafe-eval/),
+        'inline, page': inline(at(bundled, 'page')),
+        'inline, classic worker': inline(at(bundled, 'classicWorker')),
+        'inline, service worker': inline(at(bundled, 'classicServiceWorker')),
+        'inline, with a policy, page': inline(at(strictBundled, 'page')),
+        'inline, file://': inline(at(file, 'page')),
+      },
+      close: own.close,
+    };
+  }
+  return { name, auto, missing: () => engine.missing() || missing('esbuild'), open };
+}
+
+export const browsers = [
+  browserEntry('Chromium', 'relaxed'),
+  browserEntry('Firefox', 'relaxed'),
+  browserEntry('WebKitGTK', 'simd'),
+];

@@ -6,17 +6,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseHashes } from '../js/workload.js';
-import { browsers, closeBrowsers } from './browsers.js';
-import { bundlers } from './bundlers.js';
+import { closeBrowsers } from './browsers.js';
+import { entries } from './entries.js';
 import { Projects, root } from './project.js';
-import { runtimes } from './runtimes.js';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
 const wanted = values.only?.toLowerCase().split(',');
-const entries = [...runtimes, ...browsers, ...bundlers].filter(
-  ({ name }) => !wanted || wanted.some((part) => name.toLowerCase().includes(part)),
-);
-if (entries.length === 0) throw new Error(`--only ${values.only}: nothing has such a name`);
+const chosen = entries.filter(({ name }) => !wanted || wanted.some((part) => name.toLowerCase().includes(part)));
+if (chosen.length === 0) throw new Error(`--only ${values.only}: nothing has such a name`);
 
 const read = (file) => readFileSync(join(root, 'tests', file), 'utf8');
 const stored = { ...parseHashes(read('workload.hashes')), ...JSON.parse(read('trajectory.json')) };
@@ -34,7 +31,7 @@ function fault({ error, stack, variant, auto, hashes }, expected) {
 const counts = { PASS: 0, FAIL: 0, SKIP: 0 };
 function print(verdict, name, version, place, text) {
   counts[verdict]++;
-  console.log(`${verdict}  ${`${name}`.padEnd(14)} ${version.padEnd(12)} ${place.padEnd(26)} ${text}`);
+  console.log(`${verdict}  ${name.padEnd(12)} ${version.padEnd(14)} ${place.padEnd(29)} ${text}`);
 }
 
 /** @param {() => Promise<any>} check gives the result of check.js, or a text that says what was seen */
@@ -48,14 +45,15 @@ async function tryOne({ name, auto }, version, place, check) {
     const text = `${result.variant}: ${count} hashes as stored; auto: ${result.auto}; ready in ${result.ready.toFixed(1)} ms`;
     print('PASS', name, version, place, text);
   } catch (error) {
-    print('FAIL', name, version, place, `${error.message}${error.stderr ? `\n${error.stderr}` : ''}`.trim());
+    print('FAIL', name, version, place, [error.message, error.stdout, error.stderr].join('\n').trim());
   }
 }
 
 const start = performance.now();
-const projects = await Projects.open();
+const projects = new Projects();
 try {
-  for (const entry of entries) {
+  await projects.install();
+  for (const entry of chosen) {
     const reason = entry.missing();
     if (reason) {
       print('SKIP', entry.name, '', '', reason);
