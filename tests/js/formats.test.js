@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { failure, same } from './helpers.js';
-import { readFloats, sharedPath, skipWithout } from './shared.js';
+import { randoms, readFloats, sharedPath, skipWithout } from './shared.js';
+import { encoded, gguf } from './weight-files.js';
 
 const { AddnormError, load } = await import('../../dist/lib/index.js');
-const { readSafetensors, writeSafetensors } = await import('../../dist/lib/formats.js');
+const { readGguf, readSafetensors, writeSafetensors } = await import('../../dist/lib/formats.js');
 
 /** A file with this header, a text or what is made JSON, and these bytes behind it. */
 function fileOf(header, data = []) {
@@ -452,5 +453,311 @@ test('a layer of a trained model', { skip }, () => {
   // The same weights as raw files.
   for (const [name, file] of Object.entries({ norm: 'rms_gamma', gate: 'w1_gate', up: 'w3_up', down: 'w2_down' })) {
     same(tensors[`blk.0.ffn_${name}.weight`].data, readFloats('models/stories260K_layer0_swiglu', `${file}.f32.bin`));
+  }
+});
+
+// ---- GGUF: bytes from the specification, by hand
+
+const u32 = (n) => [n & 255, (n >> 8) & 255, (n >> 16) & 255, n >>> 24];
+const u64 = (n) => [...Buffer.from(BigUint64Array.of(BigInt(n)).buffer)];
+const text = (string) => [...u64(Buffer.byteLength(string)), ...Buffer.from(string)];
+/** Metadata: [name, type's number, bytes of the value]. Tensors: [name, dimensions, type's number, offset]. */
+function ggufOf(pairs, infos, data = [], { version = 3, alignment = 32 } = {}) {
+  const head = [
+    ...Buffer.from('GGUF'),
+    ...u32(version),
+    ...u64(infos.length),
+    ...u64(pairs.length),
+    ...pairs.flatMap(([name, type, bytes]) => [...text(name), ...u32(type), ...bytes]),
+    ...infos.flatMap(([name, dims, type, offset]) => [
+      ...text(name),
+      ...u32(dims.length),
+      ...dims.flatMap(u64),
+      ...u32(type),
+      ...u64(offset),
+    ]),
+  ];
+  while (head.length % alignment !== 0) head.push(0);
+  return Uint8Array.from([...head, ...data]);
+}
+const floats = (...values) => [...new Uint8Array(Float32Array.from(values).buffer)];
+
+test('GGUF: dimensions in reverse, data where the offsets say', () => {
+  const data = [...floats(1, 2, 3, 4, 5, 6), ...Array(8).fill(9), ...floats(7)];
+  const infos = [
+    ['b', [], 0, 32],
+    ['a.weight', [3, 2], 0, 0],
+  ];
+  for (const options of [{}, { version: 2 }]) {
+    const { tensors, metadata } = readGguf(ggufOf([], infos, data, options));
+    assert.deepEqual({ ...metadata }, {});
+    assert.deepEqual(Object.entries(tensors), [
+      ['a.weight', { shape: [2, 3], data: Float32Array.of(1, 2, 3, 4, 5, 6) }],
+      ['b', { shape: [], data: Float32Array.of(7) }],
+    ]);
+  }
+  // Another alignment, a tensor without elements, and bytes behind the last one.
+  const pairs = [['general.alignment', 4, u32(8)]];
+  const aligned = ggufOf(
+    pairs,
+    [
+      ['e', [0, 5], 0, 8],
+      ['t', [1], 0, 8],
+    ],
+    [...Array(8).fill(0), ...floats(3), 1, 2],
+    { alignment: 8 },
+  );
+  assert.deepEqual(
+    { ...readGguf(aligned).tensors },
+    { e: { shape: [5, 0], data: new Float32Array(0) }, t: { shape: [1], data: Float32Array.of(3) } },
+  );
+});
+
+test('GGUF: blocks of 32 numbers that share a scale', () => {
+  // 0x3800 is 0.5 as float16. Q8_0: int8; Q4_0: lower halves first, 8 is zero.
+  const q8 = [0x00, 0x38, ...Array.from({ length: 32 }, (_, i) => (i * 8 - 128) & 255)];
+  const q4 = [0x00, 0x38, ...Array.from({ length: 16 }, (_, i) => i | ((15 - i) << 4))];
+  const { tensors } = readGguf(
+    ggufOf(
+      [],
+      [
+        ['q8', [32], 8, 0],
+        ['q4', [32], 2, 64],
+      ],
+      [...q8, ...Array(30).fill(0), ...q4],
+    ),
+  );
+  assert.deepEqual(
+    tensors.q8.data,
+    Float32Array.from({ length: 32 }, (_, i) => i * 4 - 64),
+  );
+  assert.deepEqual(
+    tensors.q4.data,
+    Float32Array.from({ length: 32 }, (_, i) => (i < 16 ? i - 8 : 7 - (i - 16)) / 2),
+  );
+  // Many, of all types, as another writer makes them.
+  const shape = [6, 64];
+  const written = ['F32', 'F16', 'BF16', 'Q8_0', 'Q4_0'].map((dtype, i) => {
+    return { name: dtype, dtype, shape, ...encoded(dtype, randoms(6 * 64, i, 3)) };
+  });
+  const read = readGguf(gguf(written)).tensors;
+  for (const { name, numbers } of written) {
+    assert.deepEqual(read[name].shape, shape);
+    assert.deepEqual(read[name].data, Float32Array.from(numbers), name);
+  }
+});
+
+test('GGUF: metadata of every type', () => {
+  const of = (array) => [...new Uint8Array(array.buffer)];
+  const array = (type, length, bytes) => [...u32(type), ...u64(length), ...bytes];
+  const { metadata } = readGguf(
+    ggufOf(
+      [
+        ['u8', 0, [255]],
+        ['i8', 1, [255]],
+        ['u16', 2, [255, 255]],
+        ['i16', 3, [254, 255]],
+        ['u32', 4, u32(0xffffffff)],
+        ['i32', 5, u32(-2)],
+        ['f32', 6, floats(0.1)],
+        ['bool', 7, [1]],
+        ['string', 8, text('é\ufeff')],
+        ['cut letter', 8, [...u64(1), 0xc3]],
+        ['u64', 10, u64(2n ** 53n - 1n)],
+        ['large', 10, u64(2n ** 64n - 1n)],
+        ['i64', 11, of(BigInt64Array.of(-5n))],
+        ['f64', 12, of(Float64Array.of(0.1))],
+        ['texts', 9, array(8, 2, [...text('a'), ...text('')])],
+        ['bools', 9, array(7, 2, [1, 0])],
+        ['numbers', 9, array(5, 2, [...u32(1), ...u32(-1)])],
+        ['halves', 9, array(3, 1, [255, 255])],
+        ['longs', 9, array(11, 1, of(BigInt64Array.of(-1n)))],
+        ['nested', 9, array(9, 2, [...array(8, 1, text('x')), ...array(0, 0, [])])],
+        ['toString', 8, text('safe')],
+      ],
+      [],
+    ),
+  );
+  assert.deepEqual(
+    { ...metadata },
+    {
+      u8: 255,
+      i8: -1,
+      u16: 65535,
+      i16: -2,
+      u32: 2 ** 32 - 1,
+      i32: -2,
+      f32: Math.fround(0.1),
+      bool: true,
+      string: 'é\ufeff',
+      'cut letter': '\ufffd',
+      u64: 2 ** 53 - 1,
+      large: 2n ** 64n - 1n,
+      i64: -5,
+      f64: 0.1,
+      texts: ['a', ''],
+      bools: [true, false],
+      numbers: Int32Array.of(1, -1),
+      halves: Int16Array.of(-1),
+      longs: BigInt64Array.of(-1n),
+      nested: [['x'], new Uint8Array(0)],
+      toString: 'safe',
+    },
+  );
+  assert.equal(metadata.constructor, undefined);
+});
+
+test('GGUF: what cannot be read is named, and can be left out', () => {
+  const file = ggufOf(
+    [],
+    [
+      ['a', [256], 12, 0],
+      ['b', [1], 0, 160],
+      ['c', [3], 99, 32],
+    ],
+    [...Array(160).fill(0), ...floats(5)],
+  );
+  assert.throws(() => readGguf(file), failure('INVALID_FORMAT', /'a': Q4_K cannot be read.*options\.filter/));
+  const asked = [];
+  const { tensors } = readGguf(file, { filter: (name, info) => asked.push([name, info]) === 3 });
+  assert.deepEqual({ ...tensors }, { b: { shape: [1], data: Float32Array.of(5) } });
+  assert.deepEqual(asked, [
+    ['a', { dtype: 'Q4_K', shape: [256] }],
+    ['c', { dtype: 'type 99', shape: [3] }],
+    ['b', { dtype: 'F32', shape: [1] }],
+  ]);
+  for (const [type, name] of [
+    [4, 'type 4'],
+    [39, 'MXFP4'],
+    [24, 'I8'],
+    [14, 'Q6_K'],
+  ]) {
+    const one = ggufOf([], [['t', [256], type, 0]], Array(1024));
+    assert.throws(() => readGguf(one), failure('INVALID_FORMAT', new RegExp(`'t': ${name} cannot`)));
+  }
+});
+
+test('GGUF: a damaged file is refused, and says where', () => {
+  const t = ['t', [2], 0, 0];
+  const data = floats(1, 2);
+  const pair = (bytes, type = 9) => ggufOf([['k', type, bytes]], []);
+  const good = ggufOf([['k', 4, u32(7)]], [t], data);
+  readGguf(good);
+  const patched = (at, bytes) => {
+    const file = Uint8Array.from(good);
+    file.set(bytes, at);
+    return file;
+  };
+  let deep = [...u32(8), ...u64(0)];
+  for (let i = 0; i < 20; i++) deep = [...u32(9), ...u64(1), ...deep];
+  const cases = [
+    [new Uint8Array(0), /begin with GGUF/],
+    [Uint8Array.of(0x47, 0x47, 0x55), /begin with GGUF/],
+    [patched(0, [0x67]), /begin with GGUF/],
+    [good.subarray(0, 4), /reach 8 bytes at least, and the file has 4/],
+    [patched(4, u32(1)), /version 1 is not read/],
+    [patched(4, [0, 0, 0, 3]), /big-endian/],
+    [patched(4, u32(4)), /version 4 is not read/],
+    [patched(8, u64(2n ** 63n)), /number of tensors: 9223372036854775808 is beyond/],
+    [patched(8, u64(2n ** 40n)), /GGUF: ./],
+    [patched(16, u64(2n ** 63n)), /number of metadata: 9223372036854775808/],
+    [patched(24, u64(2n ** 63n)), /length of a name in the metadata: 9223372036854775808/],
+    [patched(24, u64(2n ** 40n)), /reach 1099511627808 bytes at least, and the file has/],
+    [good.subarray(0, good.length - 1), /'t' would end at \d+, the file at/],
+    [ggufOf([], [['t', [2 ** 40], 0, 0]], data), /'t' would end at/],
+    [ggufOf([], [['t', [2 ** 31, 2 ** 31, 2 ** 31], 0, 0]], data), /'t' would end at/],
+    [ggufOf([], [['t', [2 ** 31, 2 ** 31, 2 ** 31, 0], 0, 64]], data), /'t' would end at/],
+    [ggufOf([], [['t', [2n ** 63n], 0, 0]], data), /'t': 9223372036854775808 is beyond/],
+    [ggufOf([], [['t', Array(9).fill(1), 0, 0]], data), /'t': 9 dimensions; at most 8/],
+    [ggufOf([], [['t', [2], 0, 4]], Array(64)), /'t': its offset 4 is no multiple of 32/],
+    [ggufOf([], [['t', [2], 0, 2n ** 60n]], data), /'t': 1152921504606846976 is beyond/],
+    [ggufOf([], [['t', [2], 0, 2 ** 50]], data), /'t' would end at/],
+    [ggufOf([], [['t', [48], 8, 0]], Array(64)), /'t': Q8_0 comes in blocks of 32, which \[48\] is not/],
+    [ggufOf([], [['t', [2, 32], 2, 0]], Array(64)), /'t': Q4_0 comes in blocks of 32, which \[32, 2\] is not/],
+    [ggufOf([], [t, ['u', [2], 0, 0]], Array(64)), /'u' overlaps/],
+    [
+      ggufOf(
+        [],
+        [
+          ['t', [20], 0, 0],
+          ['u', [2], 0, 64],
+        ],
+        Array(128),
+      ),
+      /'u' overlaps/,
+    ],
+    [ggufOf([], [t, ['t', [2], 0, 32]], Array(64)), /the name 't' comes twice/],
+    [ggufOf([], [['__proto__', [2], 0, 0]], data), /'__proto__' cannot be a name/],
+    [ggufOf([['__proto__', 4, u32(1)]], []), /'__proto__' cannot be a name/],
+    [
+      ggufOf(
+        [
+          ['k', 4, u32(1)],
+          ['k', 4, u32(1)],
+        ],
+        [],
+      ),
+      /the name 'k' comes twice/,
+    ],
+    [patched(32, [0xff]), /a name in the metadata is no UTF-8/],
+    [pair(u32(1), 13), /'k': there are no values of type 13/],
+    [pair([2], 7), /'k': expected 0 or 1, got 2/],
+    [pair([...u32(13), ...u64(1)]), /'k': there are no values of type 13/],
+    [pair([...u32(4), ...u64(2n ** 62n)]), /length of metadata 'k': 4611686018427387904/],
+    [pair([...u32(4), ...u64(2n ** 40n)]), /header would reach/],
+    [pair([...u32(8), ...u64(2n ** 40n)]), /more than 10000000 texts/],
+    [pair(deep), /'k': arrays in more than 8 arrays/],
+    [ggufOf([['general.alignment', 4, u32(0)]], [t], data), /general\.alignment: .* multiple of 8, got 0/],
+    [ggufOf([['general.alignment', 4, u32(12)]], [t], data), /got 12/],
+    [ggufOf([['general.alignment', 8, text('32')]], [t], data), /got '32'/],
+    [ggufOf([['general.alignment', 6, floats(NaN)]], [t], data), /got NaN/],
+    [ggufOf([['general.alignment', 6, floats(Infinity)]], [t], data), /got Infinity/],
+  ];
+  for (const [file, message] of cases) {
+    assert.throws(() => readGguf(file), failure('INVALID_FORMAT', message), String(message));
+  }
+  // NaN among weights is no damage.
+  const [nan] = readGguf(ggufOf([], [['t', [1], 1, 0]], [0x00, 0x7e])).tensors.t.data;
+  assert.ok(Number.isNaN(nan));
+});
+
+test('GGUF: arguments, and any place in memory', () => {
+  const file = ggufOf([], [['t', [1], 0, 0]], floats(7));
+  for (const wrong of [undefined, null, 'x', 5, [], new Map()]) {
+    assert.throws(() => readGguf(wrong), failure('INVALID_ARGUMENT', /^bytes: expected an ArrayBuffer/));
+  }
+  assert.throws(() => readGguf(file, { only: 1 }), failure('UNKNOWN_OPTION'));
+  assert.throws(() => readGguf(file, { filter: 'a' }), failure('INVALID_ARGUMENT', /^filter/));
+  const shared = new Uint8Array(new SharedArrayBuffer(file.length));
+  shared.set(file);
+  const shifted = Buffer.concat([Buffer.of(1), file]).subarray(1);
+  for (const source of [file.buffer, shifted, new DataView(file.buffer), shared, shared.buffer]) {
+    const { data } = readGguf(source).tensors.t;
+    assert.deepEqual(data, Float32Array.of(7));
+    data[0] = 5;
+    assert.deepEqual(readGguf(source).tensors.t.data, Float32Array.of(7), 'the result is a copy');
+  }
+});
+
+test('GGUF: a layer of a trained model', { skip }, async () => {
+  const { tensors, metadata } = readGguf(readFileSync(sharedPath('models/files/stories260K_l0.gguf')));
+  assert.deepEqual(
+    { ...metadata },
+    {
+      'general.architecture': 'llama',
+      'general.name': 'stories260K layer 0',
+      'llama.embedding_length': 64,
+      'llama.feed_forward_length': 172,
+      'llama.block_count': 1,
+      'llama.attention.layer_norm_rms_epsilon': Math.fround(1e-5),
+      'general.alignment': 32,
+    },
+  );
+  // The same weights in the other format.
+  const other = readSafetensors(readFileSync(sharedPath('models/files/stories260K_l0.safetensors'))).tensors;
+  assert.deepEqual(Object.keys(tensors).sort(), Object.keys(other).sort());
+  for (const [name, { shape, data }] of Object.entries(other)) {
+    assert.deepEqual(tensors[name].shape, shape);
+    same(tensors[name].data, data, name);
   }
 });

@@ -8,6 +8,15 @@ import { isTensor, numbersOf } from './tensor.js';
 /** @typedef {import('./types.js').TensorLike} TensorLike */
 /** @typedef {{ dtype: string, shape: number[] }} TensorInfo as the file has it */
 /** @typedef {TensorInfo & { name: string, begin: number, end: number }} Entry begin, end: bytes behind the header */
+/**
+ * @typedef {Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array
+ *   | BigInt64Array | BigUint64Array} Numbers
+ */
+/**
+ * A metadata value of a GGUF file. Integers of 64 bits that a number does not hold exactly are BigInts; arrays of numbers
+ * are typed arrays of the file's own type.
+ * @typedef {string | boolean | number | bigint | string[] | boolean[] | Numbers | unknown[][]} GgufValue
+ */
 
 /** As long as the reference implementation lets a header be. */
 const MAX_HEADER = 100_000_000;
@@ -127,6 +136,53 @@ export function writeSafetensors(tensors, metadata) {
     at += data.byteLength;
   }
   return file;
+}
+
+/**
+ * Reads a GGUF file (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), version 2 or 3, little-endian. Every
+ * tensor becomes float32: F32 as it is, F16 and BF16 exactly, Q8_0 and Q4_0 as ggml dequantises them. Another type is
+ * refused; `filter` leaves such a tensor out. Shapes are as PyTorch has them, [out, in] of a matrix: the file's dimensions,
+ * of which the first is the fastest, in reverse.
+ *
+ * The whole header is checked before any tensor is made: tensors may not overlap, nor reach beyond the end, and no name
+ * may come twice. Bytes between and behind them are of no account.
+ *
+ * ```js
+ * const { tensors, metadata } = readGguf(await file.arrayBuffer(), {
+ *   filter: (name) => name.startsWith('blk.0.ffn_'),
+ * });
+ * const block = an.block({
+ *   d_model: 64, d_ff: 172, activation: 'silu', gated: true, bias: false,
+ *   norm: 'rms_norm', eps: metadata['llama.attention.layer_norm_rms_epsilon'],
+ * }, {
+ *   weights: {
+ *     gate: tensors['blk.0.ffn_gate.weight'], up: tensors['blk.0.ffn_up.weight'], down: tensors['blk.0.ffn_down.weight'],
+ *     norm_weight: tensors['blk.0.ffn_norm.weight'],
+ *   },
+ * });
+ * ```
+ * @param {ArrayBufferLike | ArrayBufferView} bytes the whole file
+ * @param {{ filter?: ((name: string, info: TensorInfo) => boolean) | undefined }} [options] filter: false leaves the tensor
+ *   out
+ * @returns {{ tensors: State, metadata: Record<string, GgufValue> }} tensors in the order of their data. Both objects have
+ *   no prototype, so any name is safe to ask for
+ * @throws {AddnormError} `INVALID_FORMAT`, with the tensor's name and type; `INVALID_ARGUMENT`; `OUT_OF_MEMORY`
+ */
+export function readGguf(bytes, options) {
+  const file = bytesOf(bytes);
+  const { filter } = check.options('options', options, ['filter']);
+  if (filter !== undefined && typeof filter !== 'function') throw check.invalid('filter', filter, 'a function');
+  const { metadata, entries } = readGgufHeader(file);
+  /** @type {State} */
+  const tensors = Object.create(null);
+  for (const { name, dtype, shape, begin, end } of entries) {
+    if (filter && !filter(name, { dtype, shape: [...shape] })) continue;
+    if (!Object.hasOwn(blocks, dtype)) {
+      throw brokenGguf(`tensor ${quote(name)}: ${dtype} cannot be read; options.filter can leave it out`);
+    }
+    tensors[name] = { shape, data: dequantised(name, dtype, file, begin, end) };
+  }
+  return { tensors, metadata };
 }
 
 /** In full where it is no tale. @param {string} name */
@@ -408,8 +464,262 @@ function fromHalf(result, halves) {
   }
 }
 
+// ---- GGUF
+
+/** @param {string} problem */
+const brokenGguf = (problem) => new AddnormError('INVALID_FORMAT', `GGUF: ${problem}`);
+
+/** By their numbers in ggml.h; those that have been removed are not named. */
+const ggmlTypes = `F32 F16 Q4_0 Q4_1 . . Q5_0 Q5_1 Q8_0 Q8_1
+  Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S
+  IQ4_NL IQ3_S IQ2_S IQ4_XS I8 I16 I32 I64 F64 IQ1_M
+  BF16 . . . TQ1_0 TQ2_0 . . . MXFP4`.split(/\s+/);
+
+/** Elements and bytes of a block, of the types that are read. @type {Readonly<Record<string, readonly [number, number]>>} */
+const blocks = { F32: [1, 4], F16: [1, 2], BF16: [1, 2], Q8_0: [32, 34], Q4_0: [32, 18] };
+
 /**
- * @template {Uint8Array<ArrayBuffer> | Float32Array<ArrayBuffer>} T
+ * How the numbers of metadata are read, by their types' numbers.
+ * @type {Readonly<Record<number, { new (buffer: ArrayBuffer): Numbers, readonly BYTES_PER_ELEMENT: number }>>}
+ */
+const ggufArrays = {
+  0: Uint8Array,
+  1: Int8Array,
+  2: Uint16Array,
+  3: Int16Array,
+  4: Uint32Array,
+  5: Int32Array,
+  6: Float32Array,
+  10: BigUint64Array,
+  11: BigInt64Array,
+  12: Float64Array,
+};
+const [BOOL, STRING, ARRAY] = [7, 8, 9];
+/** Arrays in arrays; and values that are no numbers, which take more memory here than in the file. */
+const MAX_DEPTH = 8;
+const MAX_VALUES = 10_000_000;
+
+/** Goes through a header. What it is asked for is there, or it throws. */
+class GgufHeader {
+  at = 0;
+  #file;
+  #values = 0;
+
+  /** @param {Uint8Array} file */
+  constructor(file) {
+    this.#file = file;
+  }
+
+  /**
+   * @param {number} length
+   * @returns {Uint8Array<ArrayBuffer>} a copy
+   */
+  bytes(length) {
+    const end = this.at + length;
+    if (end > this.#file.length) {
+      throw brokenGguf(`its header would reach ${end} bytes at least, and the file has ${this.#file.length}`);
+    }
+    if (end > MAX_HEADER) throw brokenGguf(`its header has more than ${MAX_HEADER} bytes`);
+    const copy = allocate(Uint8Array, length, 'the header');
+    copy.set(this.#file.subarray(this.at, end));
+    this.at = end;
+    return copy;
+  }
+
+  word() {
+    return new DataView(this.bytes(4).buffer).getUint32(0, true);
+  }
+
+  /** A count, size or offset. @param {string} what */
+  count(what) {
+    const value = new DataView(this.bytes(8).buffer).getBigUint64(0, true);
+    if (value > Number.MAX_SAFE_INTEGER) throw brokenGguf(`${what}: ${value} is beyond any file`);
+    return Number(value);
+  }
+
+  /**
+   * @param {string} what
+   * @param {boolean} fatal whether it has to be UTF-8: names are, and tokens of a vocabulary may be parts of a letter
+   */
+  text(what, fatal) {
+    const bytes = this.bytes(this.count(`the length of ${what}`));
+    try {
+      return new TextDecoder('utf-8', { fatal, ignoreBOM: true }).decode(bytes);
+    } catch (cause) {
+      throw new AddnormError('INVALID_FORMAT', `GGUF: ${what} is no UTF-8`, { cause });
+    }
+  }
+
+  /**
+   * @param {string} what
+   * @param {number} type
+   * @param {number} [depth]
+   * @returns {GgufValue}
+   */
+  value(what, type, depth = 0) {
+    if (type === STRING) return this.text(what, false);
+    if (type === BOOL) {
+      const [byte] = this.bytes(1);
+      if (byte > 1) throw brokenGguf(`${what}: expected 0 or 1, got ${byte}`);
+      return byte === 1;
+    }
+    if (type === ARRAY) return this.#array(what, depth);
+    const [value] = /** @type {Iterable<number | bigint>} */ (this.#numbers(what, type, 1));
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  }
+
+  /**
+   * @param {string} what
+   * @param {number} type
+   * @param {number} length
+   */
+  #numbers(what, type, length) {
+    if (!Object.hasOwn(ggufArrays, type)) throw brokenGguf(`${what}: there are no values of type ${type}`);
+    const numbers = ggufArrays[type];
+    return new numbers(this.bytes(numbers.BYTES_PER_ELEMENT * length).buffer);
+  }
+
+  /**
+   * @param {string} what
+   * @param {number} depth
+   */
+  #array(what, depth) {
+    if (depth === MAX_DEPTH) throw brokenGguf(`${what}: arrays in more than ${MAX_DEPTH} arrays`);
+    const type = this.word();
+    const length = this.count(`the length of ${what}`);
+    if (![BOOL, STRING, ARRAY].includes(type)) return this.#numbers(what, type, length);
+    this.#values += length;
+    if (this.#values > MAX_VALUES) throw brokenGguf(`its arrays have more than ${MAX_VALUES} texts and truth values`);
+    /** @type {any[]} */
+    const list = [];
+    for (let i = 0; i < length; i++) list.push(this.value(what, type, depth + 1));
+    return list;
+  }
+}
+
+/**
+ * @param {Uint8Array} file
+ * @returns {{ metadata: Record<string, GgufValue>, entries: Entry[] }} begin, end: bytes of the file; of a type that is not
+ *   read end is not known, and begin
+ */
+function readGgufHeader(file) {
+  const header = new GgufHeader(file);
+  if (String.fromCharCode(...file.subarray(0, 4)) !== 'GGUF') throw brokenGguf('it does not begin with GGUF');
+  header.word();
+  const version = header.word();
+  if (version === 0x02000000 || version === 0x03000000) throw brokenGguf('it is big-endian, which is not read');
+  if (version !== 2 && version !== 3) throw brokenGguf(`version ${version} is not read; 2 and 3 are`);
+  const count = header.count('the number of tensors');
+  const pairs = header.count('the number of metadata');
+  /** @type {Record<string, GgufValue>} */
+  const metadata = Object.create(null);
+  for (let i = 0; i < pairs; i++) {
+    const name = nameOf(header, 'a name in the metadata', metadata);
+    metadata[name] = header.value(`metadata ${quote(name)}`, header.word());
+  }
+  const alignment = metadata['general.alignment'] ?? 32;
+  if (typeof alignment !== 'number' || !(alignment > 0) || alignment % 8 !== 0) {
+    throw brokenGguf(`general.alignment: expected a multiple of 8, got ${describe(alignment)}`);
+  }
+  /** @type {Record<string, true>} */
+  const known = Object.create(null);
+  /** @type {Entry[]} */
+  const entries = [];
+  for (let i = 0; i < count; i++) {
+    const name = nameOf(header, "a tensor's name", known);
+    known[name] = true;
+    entries.push(ggufEntry(header, name, alignment));
+  }
+  // Behind the header, which is known only now.
+  const start = Math.ceil(header.at / alignment) * alignment;
+  for (const entry of entries) {
+    entry.begin += start;
+    entry.end += start;
+    if (entry.end > file.length) {
+      throw brokenGguf(`tensor ${quote(entry.name)} would end at ${entry.end}, the file at ${file.length}`);
+    }
+  }
+  entries.sort((a, b) => a.begin - b.begin || a.end - b.end);
+  let covered = start;
+  for (const { name, begin, end } of entries) {
+    if (begin < covered && begin < end) throw brokenGguf(`tensor ${quote(name)} overlaps the tensor before it`);
+    covered = Math.max(covered, end);
+  }
+  return { metadata, entries };
+}
+
+/**
+ * @param {GgufHeader} header
+ * @param {string} what
+ * @param {Record<string, unknown>} known
+ */
+function nameOf(header, what, known) {
+  const name = header.text(what, true);
+  const fault = faultOf(name);
+  if (fault) throw brokenGguf(`${quote(name)} ${fault}`);
+  if (name in known) throw brokenGguf(`the name ${quote(name)} comes twice`);
+  return name;
+}
+
+/**
+ * @param {GgufHeader} header
+ * @param {string} name
+ * @param {number} alignment
+ * @returns {Entry} begin, end: bytes from where the data begin
+ */
+function ggufEntry(header, name, alignment) {
+  const what = `tensor ${quote(name)}`;
+  const rank = header.word();
+  if (rank > check.MAX_RANK) throw brokenGguf(`${what}: ${rank} dimensions; at most ${check.MAX_RANK} are allowed`);
+  const shape = Array.from({ length: rank }, () => header.count(what)).reverse();
+  const type = header.word();
+  const named = ggmlTypes[type] ?? '.';
+  const dtype = named === '.' ? `type ${type}` : named;
+  const begin = header.count(what);
+  if (begin % alignment !== 0) throw brokenGguf(`${what}: its offset ${begin} is no multiple of ${alignment}`);
+  const [elements, bytes] = Object.hasOwn(blocks, dtype) ? blocks[dtype] : [1, 0];
+  if ((shape.at(-1) ?? 1) % elements !== 0) {
+    throw brokenGguf(`${what}: ${dtype} comes in blocks of ${elements}, which [${shape.join(', ')}] is not`);
+  }
+  const size = shape.includes(0) ? 0 : (check.product(shape) / elements) * bytes;
+  return { name, dtype, shape, begin, end: begin + size };
+}
+
+/**
+ * Quantised types as ggml's dequantize_row_* define them: 32 numbers that share a scale, a float16 before them. Of Q4_0
+ * the lower halves of the 16 bytes are the first 16 numbers, the upper ones the others, and 8 is zero.
+ * @param {string} name
+ * @param {string} dtype
+ * @param {Uint8Array} file
+ * @param {number} begin
+ * @param {number} end
+ */
+function dequantised(name, dtype, file, begin, end) {
+  if (dtype !== 'Q8_0' && dtype !== 'Q4_0') return toFloats(name, dtype, file, begin, end - begin);
+  const what = `tensor ${quote(name)}`;
+  const size = blocks[dtype][1];
+  const halves = allocate(Uint16Array, (end - begin) / size, what);
+  for (let i = 0, at = begin; at < end; i++, at += size) halves[i] = file[at] | (file[at + 1] << 8);
+  const scales = allocate(Float32Array, halves.length, what);
+  fromHalf(scales, halves);
+  const result = allocate(Float32Array, halves.length * 32, what);
+  for (let block = 0; block < scales.length; block++) {
+    const scale = scales[block];
+    const at = begin + block * size + 2;
+    const to = block * 32;
+    if (dtype === 'Q8_0') for (let i = 0; i < 32; i++) result[to + i] = scale * ((file[at + i] << 24) >> 24);
+    else {
+      for (let i = 0; i < 16; i++) {
+        result[to + i] = scale * ((file[at + i] & 15) - 8);
+        result[to + 16 + i] = scale * ((file[at + i] >> 4) - 8);
+      }
+    }
+  }
+  return result;
+}
+
+/**
+ * @template {Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Float32Array<ArrayBuffer>} T
  * @param {new (length: number) => T} type
  * @param {number} length
  * @param {string} what
