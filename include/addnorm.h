@@ -62,6 +62,11 @@ AN_API const char *an_status_name(int status);
 /* AN_VERSION */
 AN_API const char *an_version(void);
 
+/* How this was built, as the module of the npm package has it: "addnorm 0.1.0 interface 0a1b2c3d simd emscripten 3.1.69",
+ * where the number changes with this header and the lists. What stands behind the version is what the compiler is given
+ * as -DAN_BUILD='"..."', else "native". */
+AN_API const char *an_build(void);
+
 /* ---- Lists ----------------------------------------------------------------------------------------------------
  * What the module can do, read at run time. An index is an operation's number in every other function; lists only
  * grow at their end. Strings are static; an index beyond the list gives NULL (names) or 0.

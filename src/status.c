@@ -15,3 +15,8 @@ const char *an_status_name(int status) {
 }
 
 const char *an_version(void) { return AN_VERSION; }
+
+#ifndef AN_BUILD
+#define AN_BUILD "native"
+#endif
+const char *an_build(void) { return "addnorm " AN_VERSION " " AN_BUILD; }

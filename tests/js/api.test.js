@@ -714,7 +714,7 @@ for (const variant of variants) {
     assert.throws(() => two.add(b, a), { code: 'WRONG_INSTANCE', message: /^y: / });
     one.dispose();
     one.dispose();
-    assert.deepEqual(one.stats(), { bytes: 0, peak: one.stats().peak, live: 0, memory: 0 });
+    assert.deepEqual(one.stats(), { bytes: 0, peak: one.stats().peak, live: 0, collected: 0, memory: 0 });
     for (const use of [
       () => a.data,
       () => one.zeros([1]),

@@ -1,7 +1,7 @@
 // load(): where the module comes from, which variant, and what is said when it is not what it should be.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -80,7 +80,12 @@ test('the module is taken from a URL, a string, a Response, bytes or a compiled 
     assert.equal(an.variant, 'simd', what);
     works(an);
   }
-  assert.equal((await load({ wasm: file })).variant, 'custom');
+  // Without a name the module says which it is; with another one it is refused.
+  assert.equal((await load({ wasm: file })).variant, 'simd');
+  await assert.rejects(
+    load({ wasm: file, variant: 'scalar' }),
+    failure('WASM_LOAD', /variant 'scalar': the module is '.* simd /),
+  );
 });
 
 test('what is not the module is named: status, content type, HTML, damage, URL', async (t) => {
@@ -137,15 +142,66 @@ test('what is not the module is named: status, content type, HTML, damage, URL',
   works(await load());
 });
 
-test('a module of another version is refused', async () => {
-  const bytes = Buffer.from(wasmBytes('simd'));
-  const at = bytes.indexOf('0.1.0\0');
-  assert.ok(at > 0);
-  bytes.write('0.0.9', at);
+test('a module of another version or interface is refused; each says how it was built', async () => {
+  for (const variant of variants) {
+    const { build, version } = await load({ variant });
+    assert.match(
+      build,
+      new RegExp(`^addnorm ${version} interface [0-9a-f]{8} ${variant} emscripten \\d+\\.\\d+\\.\\d+$`),
+    );
+  }
+  const { build } = await load({ variant: 'simd' });
+  for (const [part, other] of [
+    [/addnorm \d/, 'addnorm 9'],
+    [/interface .{7}/, 'interface 0123456'],
+    [/^addnorm/, 'another'],
+  ]) {
+    const bytes = Buffer.from(wasmBytes('simd'));
+    const at = bytes.indexOf(`${build}\0`);
+    assert.ok(at > 0);
+    const wrong = build.replace(part, other);
+    assert.notEqual(wrong, build);
+    bytes.write(wrong, at);
+    await assert.rejects(
+      load({ wasm: bytes }),
+      (error) => failure('WASM_LOAD', /take both from one package/)(error) && error.message.includes(`'${wrong}'`),
+    );
+  }
+});
+
+test('addnorm/inline needs no file: simd, and the same bits', async () => {
+  const { load: loadInline, ...rest } = await import(new URL('inline.js', libURL).href);
+  const { load: _, ...own } = await import(new URL('index.js', libURL).href);
+  assert.deepEqual(rest, own);
+  const many = await Promise.all([loadInline(), loadInline({ variant: 'simd' })]);
+  const x = Float32Array.from({ length: 99 }, (_, i) => i / 7 - 7);
+  const want = (await load({ variant: 'simd' })).activation('gelu_erf', x);
+  for (const an of many) {
+    assert.equal(an.variant, 'simd');
+    assert.deepEqual(an.activation('gelu_erf', x), want);
+    an.selfTest();
+  }
   await assert.rejects(
-    load({ wasm: bytes }),
-    failure('WASM_LOAD', /the module is addnorm 0\.0\.9, this is addnorm 0\.1\.0/),
+    loadInline({ variant: 'relaxed' }),
+    failure('UNSUPPORTED', /variant 'relaxed': addnorm\/inline has 'simd' alone; import 'addnorm'/),
   );
+  await assert.rejects(loadInline({ variant: 'simt' }), failure('INVALID_ARGUMENT', /variant: expected one of/));
+  assert.equal((await loadInline({ wasm: wasmBytes('scalar') })).variant, 'scalar');
+});
+
+test('where the module has been left behind the error names addnorm/inline', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'addnorm-alone-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(new URL('.', libURL), folder, { recursive: true });
+  for (const variant of variants) rmSync(join(folder, `addnorm.${variant}.wasm`));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const script = `import { load } from './index.js'; console.log(JSON.stringify(await load().catch(({ code, message }) => [code, message])));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: folder,
+  });
+  const [code, message] = JSON.parse(stdout);
+  assert.equal(code, 'WASM_LOAD');
+  assert.match(message, /import 'addnorm\/inline', or give load\(\{ wasm \}\): could not read file:.*ENOENT/);
 });
 
 test('wrong options are refused', async () => {

@@ -1,7 +1,21 @@
 // Memory: growth under live views, refusal, and that nothing leaks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { close, failure, instance, inUse, libURL, load, randoms, same, shaped, variants } from './helpers.js';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  close,
+  failure,
+  instance,
+  inUse,
+  libURL,
+  load,
+  randoms,
+  same,
+  shaped,
+  variants,
+  wasmBytes,
+} from './helpers.js';
 
 const MiB = 2 ** 20;
 
@@ -95,8 +109,8 @@ for (const variant of variants) {
   });
 
   test(`${variant}: up to 4 GiB a block lies inside the memory or is refused`, async () => {
-    const { compile, instantiate, MAX_BYTES } = await import(new URL('loader.js', libURL).href);
-    const memory = await instantiate(await compile(variant, undefined), MAX_BYTES);
+    const { instantiate, MAX_BYTES } = await import(new URL('loader.js', libURL).href);
+    const memory = await instantiate(await WebAssembly.compile(wasmBytes(variant)), variant, MAX_BYTES);
     // Reserved and never written, so these pages cost the machine nothing.
     const blocks = [];
     for (let bytes = 2 ** 30; bytes >= 1024; bytes /= 2) {
@@ -196,4 +210,116 @@ test('twenty instances and their ends leave no listeners', async () => {
     an.dispose();
   }
   assert.deepEqual(listeners(), before);
+});
+
+test('what is lost without dispose() is freed when the garbage collector has it, and counted', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  const an = await load({ variant: 'simd' });
+  const x = randoms(64, 1);
+  let kept;
+  (() => {
+    for (let i = 0; i < 50; i++) an.tensor(x);
+    const model = an.block({ d_model: 8, d_ff: 16 });
+    model.backward(model.forward(an.tensor({ data: x, shape: [8, 8] }), { train: true }));
+    an.optimizer('adam', model);
+    // Its gradient alone keeps a module.
+    const other = an.ffn({ d_model: 8, d_ff: 16 });
+    other.backward(other.forward(an.tensor({ data: x, shape: [8, 8] }), { train: true }), { dx: false });
+    kept = other.gradients.up;
+    an.scope(() => void an.tensor(x));
+    an.tensor(x).dispose();
+  })();
+  assert.deepEqual([an.stats().collected, an.stats().live], [0, 58]);
+  const before = kept.toArray();
+  for (let i = 0; i < 100 && an.stats().collected < 57; i++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.deepEqual([an.stats().collected, an.stats().live], [57, 1]);
+  // Nobody has been given the memory of what lives.
+  an.scope(() => {
+    for (let i = 0; i < 100; i++) an.tensor(new Float32Array(200).fill(Number.NaN));
+  });
+  same(kept.toArray(), before);
+  const { bytes } = an.stats();
+  assert.ok(bytes > 0 && bytes < 20_000, `${bytes} bytes are the module's that lives`);
+  an.dispose();
+});
+
+test('every allocation that fails leaves a typed error, nothing behind, and an instance that works', async (t) => {
+  // The module's malloc, which says no at one call.
+  let countdown = Number.POSITIVE_INFINITY;
+  const { instantiate } = WebAssembly;
+  t.after(() => {
+    WebAssembly.instantiate = instantiate;
+  });
+  WebAssembly.instantiate = async (module, imports) => {
+    const { exports } = await instantiate.call(WebAssembly, module, imports);
+    return { exports: { ...exports, malloc: (bytes) => (--countdown < 0 ? 0 : exports.malloc(bytes)) } };
+  };
+  const an = await load({ variant: 'simd' });
+  const data = randoms(96, 1);
+  const x = shaped(data, [2, 3, 16]);
+  const config = { d_model: 16, d_ff: 24, gated: true, mixing: 'attention', heads: 2, depth: 2, d_in: 16, d_out: 4 };
+  const weight = shaped(randoms(16 * 16, 2), [16, 16]);
+  const actions = {
+    element: () => an.activation('gelu_erf', an.tensor(data)),
+    glu: () => an.gluBackward('swiglu', x, x, x),
+    'softmax along an axis': () => an.softmaxBackward(x, x, { axis: 0 }),
+    norm: () => an.norm('layer_norm', an.tensor(x), { axes: [0], stats: true }),
+    'norm backward': () => an.normBackward('batch_norm', x, x, { weight: randoms(16, 3) }),
+    'add and norm': () => an.addNorm('group_norm', x, x, { groups: 1 }),
+    'add and norm backward': () => an.addNormBackward('rms_norm', x, x, { axes: [1], dSum: x }),
+    linear: () => an.linearBackward(an.tensor(x), weight, x, { activation: 'silu', bias: randoms(16, 4) }),
+    random: () => an.dropout(an.random([5, 5]), 0.5),
+    loss: () => an.loss('softmax_cross_entropy', x, [1, 2, 3, 4, 5, 6], { reduction: 'none', axis: 2 }),
+    stack: () => {
+      const model = an.stack(config, { seed: 1 });
+      const optimizer = an.optimizer('adamw', model, { clip: 1 });
+      const y = model.forward(an.tensor(x), { train: true, mask: new Float32Array(6).fill(1) });
+      model.backward(y);
+      optimizer.step();
+      model.probe(x, (given) => given);
+      model.loadState(model.state());
+      optimizer.loadState(optimizer.state());
+      const same = an.block({ d_model: 16, d_ff: 24 }, { weights: an.block({ d_model: 16, d_ff: 24 }).state() });
+      same.forward(x, { train: true });
+      same.backward(x);
+      same.cost(4);
+    },
+    theory: () => an.theory({ depth: 3, mixing: 'mean' }),
+    limits: () => an.limits({ bytes: 4096 }),
+    'self-test': () => an.selfTest(),
+  };
+  let points = 0;
+  for (const [what, run] of Object.entries(actions)) {
+    const whole = () => an.scope(() => void run());
+    whole();
+    const before = inUse(an);
+    for (let failing = 0; ; failing++) {
+      countdown = failing;
+      let error = null;
+      try {
+        whole();
+      } catch (caught) {
+        error = caught;
+      }
+      const reached = countdown < 0;
+      countdown = Number.POSITIVE_INFINITY;
+      if (!reached) {
+        assert.equal(error, null);
+        break;
+      }
+      points++;
+      failure('OUT_OF_MEMORY', /no room for \d+ bytes/)(error);
+      assert.deepEqual(inUse(an), before, `${what}, allocation ${failing}`);
+      if (what === 'limits') break; // each run of it measures for 50 ms; it allocates once
+    }
+    whole();
+    assert.deepEqual(inUse(an), before);
+  }
+  t.diagnostic(`${points} allocations made to fail`);
+  assert.ok(points > 150);
+  an.selfTest();
 });

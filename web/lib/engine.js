@@ -22,8 +22,17 @@ export class Engine {
     throw new AddnormError('INVALID_ARGUMENT', `${what}, not by new`);
   }
 
-  /** Tensors and modules that have not been disposed. */
+  /** Tensors, modules and optimizers that have not been disposed. */
   live = 0;
+  /** Those that nobody could dispose any more: the garbage collector had them. */
+  collected = 0;
+  /** A safety net, which holds what they have allocated. @type {FinalizationRegistry<Iterable<number>>} */
+  #lost = new FinalizationRegistry((pointers) => {
+    if (this.memory.dead) return;
+    this.memory.freeAll(pointers);
+    this.live--;
+    this.collected++;
+  });
   /** What was made in each open scope, the innermost last. @type {Set<Disposable>[]} */
   #scopes = [];
 
@@ -33,14 +42,19 @@ export class Engine {
     this.lists = readLists(memory);
   }
 
-  /** @param {Disposable} made */
-  track(made) {
+  /**
+   * @param {Disposable} made
+   * @param {Iterable<number>} pointers to what it has allocated; they may still change
+   */
+  track(made, pointers) {
     this.live++;
+    this.#lost.register(made, pointers, made);
     this.#scopes.at(-1)?.add(made);
   }
 
   /** @param {Disposable} gone */
   untrack(gone) {
+    this.#lost.unregister(gone);
     if (this.memory.dead) return;
     this.live--;
     for (const scope of this.#scopes) scope.delete(gone);

@@ -1,27 +1,21 @@
 // @ts-check
 // Errors, and the words in which they speak of what was given.
 
-/**
- * - `INVALID_ARGUMENT`: a value of the wrong type or outside its range
- * - `SHAPE_MISMATCH`: a shape that does not fit, or an axis of length 0 where there must be one
- * - `UNKNOWN_NAME`: no operation, norm, placement or parameter of that name
- * - `UNKNOWN_OPTION`: no option or configuration field of that name
- * - `OUT_OF_MEMORY`: more than `maxBytes`, or than the engine gives
- * - `DISPOSED`: the tensor, module or instance has been disposed
- * - `WRONG_INSTANCE`: the tensor belongs to another `load()`
- * - `TRAP`: the WebAssembly code trapped; the instance cannot be used any more
- * - `WASM_LOAD`: what came from the URL (or was given) is not this package's module
- * - `UNSUPPORTED`: the engine does not have what the variant needs
- * - `INVALID_FORMAT`: a file is not what its format says, or holds what cannot be read
- * - `NO_FORWARD`: backward without a forward in training that goes with it
- * - `DIVERGED`: a step of an optimizer would make a parameter NaN or infinite; nothing has changed
- * - `SELF_TEST`: `selfTest()` found a result outside its tolerance
- * @typedef {'INVALID_ARGUMENT' | 'SHAPE_MISMATCH' | 'UNKNOWN_NAME' | 'UNKNOWN_OPTION' | 'OUT_OF_MEMORY' | 'DISPOSED'
- *   | 'WRONG_INSTANCE' | 'TRAP' | 'WASM_LOAD' | 'UNSUPPORTED' | 'INVALID_FORMAT' | 'NO_FORWARD' | 'DIVERGED'
- *   | 'SELF_TEST'} ErrorCode
- */
+/** @typedef {import('./types.js').ErrorCode} ErrorCode */
 
-/** Every error that this package throws on purpose. `code` is for programs, `message` for people. */
+/**
+ * Every error that this package throws on purpose. `code` is for programs, `message` for people: it names the argument, what
+ * came and what was expected.
+ *
+ * ```js
+ * try {
+ *   an.linear(new Float32Array(3), { data: new Float32Array(8), shape: [2, 4] });
+ * } catch (error) {
+ *   if (!(error instanceof AddnormError)) throw error;
+ *   console.log(error.code); // prints `SHAPE_MISMATCH`
+ * }
+ * ```
+ */
 export class AddnormError extends Error {
   /**
    * @param {ErrorCode} code
@@ -30,8 +24,10 @@ export class AddnormError extends Error {
    */
   constructor(code, message, options) {
     super(message, options);
+    /** `'AddnormError'`, also where a copy of the package makes instanceof fail. */
     this.name = 'AddnormError';
     /**
+     * What is wrong.
      * @readonly
      * @type {ErrorCode}
      */

@@ -4,19 +4,14 @@ import * as check from './check.js';
 import { AddnormError, describe, isPlain } from './errors.js';
 import { isTensor, numbersOf } from './tensor.js';
 
+/** @import { FileEntry, Numbers, TensorLike } from './types.js' */
+/** @typedef {import('./types.js').GgufFile} GgufFile */
+/** @typedef {import('./types.js').GgufValue} GgufValue */
+/** @typedef {import('./types.js').ReadOptions} ReadOptions */
+/** @typedef {import('./types.js').SafetensorsFile} SafetensorsFile */
 /** @typedef {import('./types.js').State} State */
-/** @typedef {import('./types.js').TensorLike} TensorLike */
-/** @typedef {{ dtype: string, shape: number[] }} TensorInfo as the file has it */
-/** @typedef {TensorInfo & { name: string, begin: number, end: number }} Entry begin, end: bytes behind the header */
-/**
- * @typedef {Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array
- *   | BigInt64Array | BigUint64Array} Numbers
- */
-/**
- * A metadata value of a GGUF file. Integers of 64 bits that a number does not hold exactly are BigInts; arrays of numbers
- * are typed arrays of the file's own type.
- * @typedef {string | boolean | number | bigint | string[] | boolean[] | Numbers | unknown[][]} GgufValue
- */
+/** @typedef {import('./types.js').StateTensor} StateTensor */
+/** @typedef {import('./types.js').TensorInfo} TensorInfo */
 
 /** As long as the reference implementation lets a header be. */
 const MAX_HEADER = 100_000_000;
@@ -39,10 +34,8 @@ const METADATA = '__metadata__';
  * });
  * ```
  * @param {ArrayBufferLike | ArrayBufferView} bytes the whole file
- * @param {{ filter?: ((name: string, info: TensorInfo) => boolean) | undefined }} [options] filter: false leaves the tensor
- *   out
- * @returns {{ tensors: State, metadata: Record<string, string> }} tensors in the order of their data. Both objects have no
- *   prototype, so any name is safe to ask for
+ * @param {ReadOptions} [options]
+ * @returns {SafetensorsFile}
  * @throws {AddnormError} `INVALID_FORMAT`, with the tensor's name; `INVALID_ARGUMENT`; `OUT_OF_MEMORY`
  */
 export function readSafetensors(bytes, options) {
@@ -162,10 +155,8 @@ export function writeSafetensors(tensors, metadata) {
  * });
  * ```
  * @param {ArrayBufferLike | ArrayBufferView} bytes the whole file
- * @param {{ filter?: ((name: string, info: TensorInfo) => boolean) | undefined }} [options] filter: false leaves the tensor
- *   out
- * @returns {{ tensors: State, metadata: Record<string, GgufValue> }} tensors in the order of their data. Both objects have
- *   no prototype, so any name is safe to ask for
+ * @param {ReadOptions} [options]
+ * @returns {GgufFile}
  * @throws {AddnormError} `INVALID_FORMAT`, with the tensor's name and type; `INVALID_ARGUMENT`; `OUT_OF_MEMORY`
  */
 export function readGguf(bytes, options) {
@@ -325,7 +316,7 @@ function textsOf(metadata) {
 /**
  * @param {string} name
  * @param {unknown} value
- * @returns {Entry}
+ * @returns {FileEntry}
  */
 function entryOf(name, value) {
   const what = `tensor ${quote(name)}`;
@@ -599,7 +590,7 @@ class GgufHeader {
 
 /**
  * @param {Uint8Array} file
- * @returns {{ metadata: Record<string, GgufValue>, entries: Entry[] }} begin, end: bytes of the file; of a type that is not
+ * @returns {{ metadata: Record<string, GgufValue>, entries: FileEntry[] }} begin, end: bytes of the file; of a type that is not
  *   read end is not known, and begin
  */
 function readGgufHeader(file) {
@@ -623,7 +614,7 @@ function readGgufHeader(file) {
   }
   /** @type {Record<string, true>} */
   const known = Object.create(null);
-  /** @type {Entry[]} */
+  /** @type {FileEntry[]} */
   const entries = [];
   for (let i = 0; i < count; i++) {
     const name = nameOf(header, "a tensor's name", known);
@@ -665,7 +656,7 @@ function nameOf(header, what, known) {
  * @param {GgufHeader} header
  * @param {string} name
  * @param {number} alignment
- * @returns {Entry} begin, end: bytes from where the data begin
+ * @returns {FileEntry} begin, end: bytes from where the data begin
  */
 function ggufEntry(header, name, alignment) {
   const what = `tensor ${quote(name)}`;

@@ -1,8 +1,8 @@
 // @ts-check
 // One operation's operands: checked first, copied in when their address is asked for, freed at the end in any case.
 import { product } from './check.js';
-import { AddnormError, mismatch, shapeText } from './errors.js';
-import { addressOf, changed, fits, isTensor, numbersOf, Tensor } from './tensor.js';
+import { mismatch, shapeText } from './errors.js';
+import { addressOf, changed, copyOf, fits, isTensor, numbersOf, Tensor } from './tensor.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 
@@ -109,7 +109,7 @@ export class Frame {
     try {
       return operation(frame);
     } finally {
-      for (const pointer of frame.#temporaries) engine.memory.free(pointer);
+      engine.memory.freeAll(frame.#temporaries);
     }
   }
 
@@ -239,7 +239,7 @@ export class Frame {
    * @returns {any}
    */
   result(like, result) {
-    return like.tensor ? this.adopt(result) : this.#copy(result);
+    return like.tensor ? this.adopt(result) : copyOf(result.numbers);
   }
 
   /**
@@ -262,15 +262,5 @@ export class Frame {
   adopt(operand) {
     this.#temporaries.delete(operand.address);
     return new Tensor(this.engine, operand.address, Object.freeze(operand.shape));
-  }
-
-  /** @param {Operand} operand */
-  #copy({ numbers, size }) {
-    try {
-      return numbers.slice();
-    } catch (cause) {
-      if (cause instanceof AddnormError) throw cause;
-      throw new AddnormError('OUT_OF_MEMORY', `the result: the engine gives no array of ${size} numbers`, { cause });
-    }
   }
 }

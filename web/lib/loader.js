@@ -4,8 +4,11 @@ import { invalid } from './check.js';
 import { AddnormError, describe, quoted } from './errors.js';
 import { Memory, PAGE_BYTES } from './memory.js';
 
-/** This package's version. A module of another version has another ABI and is refused. */
-export const VERSION = '0.1.0';
+/**
+ * What the modules of this package say of themselves at first: version, and a number that changes with their interface.
+ * build-lib.js writes it here.
+ */
+const BUILD = '{build}';
 
 /** What the modules import as their initial memory: build.sh's INITIAL_MEMORY. */
 const INITIAL_PAGES = 16;
@@ -14,12 +17,11 @@ const MAX_PAGES = 65536;
 /** From the best to the plainest. @type {readonly import('./types.js').Variant[]} */
 export const VARIANTS = Object.freeze(['relaxed', 'simd', 'scalar']);
 
-// Bundlers recognise exactly this form, one literal a file.
-const urls = {
-  relaxed: () => new URL('./addnorm.relaxed.wasm', import.meta.url),
-  simd: () => new URL('./addnorm.simd.wasm', import.meta.url),
-  scalar: () => new URL('./addnorm.scalar.wasm', import.meta.url),
-};
+/**
+ * The modules that an entry of the package brings: where each is, or its bytes.
+ * @typedef {() => URL | Promise<Uint8Array<ArrayBuffer>>} Source
+ * @typedef {Partial<Record<import('./types.js').Variant, Source>>} Sources
+ */
 
 // (module (func (result v128) ...)): `i32.const 0  i8x16.splat` once, and thrice with f32x4.relaxed_madd behind.
 const magic = [0, 0x61, 0x73, 0x6d];
@@ -52,30 +54,36 @@ export function capabilities() {
 /**
  * @param {unknown} wanted
  * @param {import('./types.js').Capabilities} able
+ * @param {readonly string[]} offered
  * @returns {import('./types.js').Variant}
  */
-export function chooseVariant(wanted, able) {
-  const candidates = VARIANTS.filter((variant) => wanted === 'auto' || wanted === variant);
-  const plainest = candidates.at(-1);
-  if (!plainest) throw invalid('variant', wanted, `one of ${quoted(['auto', ...VARIANTS])}`);
+function chooseVariant(wanted, able, offered) {
+  const named = VARIANTS.filter((variant) => wanted === 'auto' || wanted === variant);
+  if (named.length === 0) throw invalid('variant', wanted, `one of ${quoted(['auto', ...VARIANTS])}`);
+  const candidates = named.filter((variant) => offered.includes(variant));
   const best = candidates.find((variant) => able[variant].available);
   if (best) return best;
-  throw new AddnormError('UNSUPPORTED', `variant '${wanted}': ${able[plainest].reason}`);
+  const plainest = candidates.at(-1);
+  const reason = plainest ? able[plainest].reason : `addnorm/inline has ${quoted(offered)} alone; import 'addnorm'`;
+  throw new AddnormError('UNSUPPORTED', `variant '${wanted}': ${reason}`);
 }
 
 /**
- * Compiled modules, by URL. A promise, so that concurrent loads share one; dropped if it fails.
- * @type {Map<string, Promise<WebAssembly.Module>>}
+ * Compiled modules, by URL or source. A promise, so that concurrent loads share one; dropped if it fails.
+ * @type {Map<unknown, Promise<WebAssembly.Module>>}
  */
 const compiled = new Map();
 
 /**
- * The compiled module of a variant, from the source that the caller gave or from beside this file.
- * @param {import('./types.js').Variant} variant
+ * The compiled module, from what the caller gave or from what the entry brings.
  * @param {unknown} source
+ * @param {unknown} wanted the variant
+ * @param {import('./types.js').Capabilities} able
+ * @param {Sources} sources
  * @returns {Promise<WebAssembly.Module>}
  */
-export async function compile(variant, source) {
+export async function compile(source, wanted, able, sources) {
+  const variant = chooseVariant(wanted, able, source === undefined ? Object.keys(sources) : VARIANTS);
   if (source instanceof WebAssembly.Module) return source;
   if (isResponse(source)) return fromResponse(source, source.url || 'the Response given');
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
@@ -89,15 +97,27 @@ export async function compile(variant, source) {
     }
     return fromBytes(bytes, 'the given buffer', '');
   }
-  const url = source === undefined ? urls[variant]() : toURL(source);
-  const key = url.href;
+  const own = source === undefined ? sources[variant] : undefined;
+  const key = own ?? toURL(source).href;
   let promise = compiled.get(key);
   if (!promise) {
-    promise = fromURL(url);
+    promise = own ? fromPackage(own) : fromURL(toURL(key));
     compiled.set(key, promise);
     promise.catch(() => compiled.delete(key));
   }
   return promise;
+}
+
+/** @param {Source} own */
+async function fromPackage(own) {
+  try {
+    const found = await own();
+    return await (found instanceof URL ? fromURL(found) : fromBytes(found, 'addnorm/inline', ''));
+  } catch (cause) {
+    if (/** @type {any} */ (cause).message?.startsWith(FORBIDDEN)) throw cause;
+    // Most often a bundler has moved the JavaScript and not the module.
+    throw failed("addnorm's module is not where it should be: import 'addnorm/inline', or give load({ wasm })", cause);
+  }
 }
 
 /**
@@ -129,14 +149,17 @@ function toURL(source) {
   throw invalid('wasm', source, 'a URL, string, Response, ArrayBuffer, typed array or WebAssembly.Module');
 }
 
+/** What the engines say each in other words, some when they compile, some when they instantiate. */
+const FORBIDDEN = "the Content Security Policy has to allow 'wasm-unsafe-eval'";
+
 /**
  * @param {string} text
  * @param {any} [cause] the text ends with what it says
  */
 function failed(text, cause) {
-  // Of fetch Node says only "fetch failed" itself.
-  const reason = cause === undefined ? '' : `: ${cause?.cause?.message || (cause?.message ?? cause)}`;
-  return new AddnormError('WASM_LOAD', text + reason, { cause });
+  const reason = cause === undefined ? '' : `: ${cause?.message ?? cause}`;
+  const what = /CSP|content security policy/i.test(reason) ? FORBIDDEN : text;
+  return new AddnormError('WASM_LOAD', what + reason, { cause });
 }
 
 /** @param {URL} url */
@@ -151,7 +174,8 @@ async function fromURL(url) {
     return fromBytes(bytes, url.href, '');
   }
   const response = await fetch(url).catch((cause) => {
-    throw failed(`could not fetch ${url.href}`, cause);
+    // Node's says only "fetch failed" itself.
+    throw failed(`could not fetch ${url.href}`, cause?.cause ?? cause);
   });
   return fromResponse(response, url.href);
 }
@@ -201,12 +225,16 @@ function contents(bytes) {
   return `${bytes.length} bytes that start with ${hex}`;
 }
 
+/** @param {string} build what a module says of itself */
+export const variantOf = (build) => /** @type {import('./types.js').Variant} */ (build.split(' ')[4]);
+
 /**
  * @param {WebAssembly.Module} module
+ * @param {unknown} wanted the variant
  * @param {number} maxBytes
  * @returns {Promise<Memory>}
  */
-export async function instantiate(module, maxBytes) {
+export async function instantiate(module, wanted, maxBytes) {
   let memory;
   try {
     memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: Math.floor(maxBytes / PAGE_BYTES) });
@@ -222,13 +250,14 @@ export async function instantiate(module, maxBytes) {
     throw failed(foreign, cause);
   }
   const limit = Math.floor(maxBytes / PAGE_BYTES) * PAGE_BYTES;
-  if (!instance.exports.an_version) throw failed(`${foreign}: it has no an_version`);
+  if (!instance.exports.an_build) throw failed(foreign);
   const result = new Memory(instance, memory, limit);
   result.call('_initialize');
-  const version = result.text('an_version');
-  if (version !== VERSION) {
-    throw failed(`the module is addnorm ${version}, this is addnorm ${VERSION}: take both from one package`);
-  }
+  const build = result.text('an_build') ?? '';
+  if (!build.startsWith(`${BUILD} `))
+    throw failed(`the module is '${build}', this is '${BUILD}': take both from one package`);
+  if (wanted !== 'auto' && wanted !== variantOf(build)) throw failed(`variant '${wanted}': the module is '${build}'`);
+  result.build = build;
   return result;
 }
 

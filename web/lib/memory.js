@@ -17,6 +17,8 @@ export class Memory {
   /** @type {string | null} */
   #trapped = null;
 
+  /** What the module says of how it was built. */
+  build = '';
   /** Bytes allocated now. */
   bytes = 0;
   /** The most bytes that were allocated at one time. */
@@ -105,6 +107,11 @@ export class Memory {
     this.bytes -= this.#blocks.get(pointer) ?? 0;
     this.#blocks.delete(pointer);
     this.call('free', pointer);
+  }
+
+  /** @param {Iterable<number>} pointers */
+  freeAll(pointers) {
+    for (const pointer of pointers) this.free(pointer);
   }
 
   /**

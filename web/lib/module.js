@@ -35,30 +35,6 @@ const NONE_YET = 'there is none yet';
 const USED = 'backward has used the last one';
 const CHANGED = 'parameters have changed since the last one, by set(), touch(), loadState() or an optimizer';
 
-/** Memory that is kept between calls and grows where more is needed. */
-class Kept {
-  address = 0;
-  bytes = 0;
-
-  /**
-   * @param {import('./memory.js').Memory} memory
-   * @param {string} what
-   */
-  constructor(memory, what) {
-    this.memory = memory;
-    this.what = what;
-  }
-
-  /** @param {number} bytes */
-  reserve(bytes) {
-    if (bytes <= this.bytes) return;
-    const larger = this.memory.alloc(bytes, this.what);
-    this.memory.free(this.address);
-    this.address = larger;
-    this.bytes = bytes;
-  }
-}
-
 /**
  * What an Ffn, a Block and a Stack have in common.
  * @template Config
@@ -68,6 +44,8 @@ export class Module {
   #config;
   #parameters;
   #seed;
+  /** Where all lies that it has allocated. A list of its own, for the engine, which frees it if this module is lost. */
+  #own = new Set();
   /** Addresses: the configuration and the packed parameters as the module takes them; what backward needs comes later. */
   #fields = 0;
   #packed = 0;
@@ -75,10 +53,11 @@ export class Module {
   /** One allocation each; the tensors lie in them. */
   #values = 0;
   #gradients = 0;
-  #workspace;
-  /** What the workspace was last asked for; it never shrinks. */
+  /** Kept between calls; they never shrink. */
+  #workspace = { address: 0, bytes: 0 };
+  #saved = { address: 0, bytes: 0 };
+  /** What the workspace was last asked for. */
   #worked = '';
-  #saved;
   /** Made when they are asked for first, or at once where weights are given. @type {Map<Parameter, Tensor> | null} */
   #tensors = null;
   /** @type {Map<Parameter, Tensor> | null} */
@@ -105,12 +84,10 @@ export class Module {
    */
   constructor(engine, has, config, fixed, init) {
     this.#engine = Engine.of(engine, 'a module is made by an.ffn, an.block or an.stack');
-    this.#workspace = new Kept(engine.memory, 'the workspace');
-    this.#saved = new Kept(engine.memory, 'what backward needs');
     const { seed, weights, layout } = initOf(init);
     this.#seed = seed;
     try {
-      this.#fields = engine.memory.alloc(engine.lists.fields.length * 8, 'the configuration');
+      this.#fields = this.#allocate(engine.lists.fields.length * 8, 'the configuration');
       this.#config = configure(engine, has, config, fixed, this.#fields);
       this.#parameters = this.#enumerate(fixed.layer === 0);
       this.#packed = this.#room('packed', 'the packed parameters');
@@ -118,10 +95,10 @@ export class Module {
       // Drawn by the first use, into the tensors or straight into the packed buffer: it costs more than a forward of few rows.
       else for (const parameter of this.#parameters) this.#stale.add(parameter);
     } catch (error) {
-      this.#free();
+      this.#end();
       throw error;
     }
-    engine.track(this);
+    engine.track(this, this.#own);
   }
 
   /**
@@ -181,7 +158,7 @@ export class Module {
    * @param {string} what
    */
   #room(kind, what) {
-    return this.#engine.memory.alloc(this.#size(`an_module_${kind}_bytes`), what);
+    return this.#allocate(this.#size(`an_module_${kind}_bytes`), what);
   }
 
   /**
@@ -255,7 +232,7 @@ export class Module {
     try {
       this.#parameters.forEach((parameter, i) => void fill(base + parameter.offset, parameter, i));
     } catch (error) {
-      this.#engine.memory.free(base);
+      this.#free(base);
       throw error;
     }
     this.#values = base;
@@ -267,7 +244,7 @@ export class Module {
    * Tensors in memory of the module's own.
    * @param {number} base
    * @param {readonly Parameter[]} parameters
-   * @param {(parameter: Parameter) => void} changed called after set()
+   * @param {(parameter: Parameter) => unknown} changed called after set(); it holds the module, which lives as long as they
    */
   #within(base, parameters, changed) {
     return new Map(
@@ -288,7 +265,7 @@ export class Module {
     if (!this.#gradientTensors) {
       const learned = this.#parameters.filter((parameter) => parameter.learned);
       this.#gradients = this.#room('values', 'the gradients');
-      this.#gradientTensors = this.#within(this.#gradients, learned, () => {});
+      this.#gradientTensors = this.#within(this.#gradients, learned, () => this);
       this.zeroGrad();
     }
     return this.#gradientTensors;
@@ -303,6 +280,36 @@ export class Module {
       for (const parameter of this.#parameters) this.#stale.add(parameter);
     }
     this.#repack();
+  }
+
+  /**
+   * @param {number} bytes
+   * @param {string} what
+   */
+  #allocate(bytes, what) {
+    const address = this.#engine.memory.alloc(bytes, what);
+    this.#own.add(address);
+    return address;
+  }
+
+  /** @param {number} address */
+  #free(address) {
+    this.#engine.memory.free(address);
+    this.#own.delete(address);
+  }
+
+  /**
+   * Makes what is kept between calls larger, where it is too small.
+   * @param {{ address: number, bytes: number }} kept
+   * @param {number} bytes
+   * @param {string} what
+   */
+  #reserve(kept, bytes, what) {
+    if (bytes <= kept.bytes) return;
+    const address = this.#allocate(bytes, what);
+    this.#free(kept.address);
+    kept.address = address;
+    kept.bytes = bytes;
   }
 
   /** @param {Parameter} parameter whose values are others now */
@@ -383,7 +390,7 @@ export class Module {
         this.#prepare();
         this.#work(1, run);
         this.#keep(run, mask, (bytes) => {
-          this.#saved.reserve(bytes);
+          this.#reserve(this.#saved, bytes, 'what backward needs');
           this.#run = null;
           return this.#saved.address;
         });
@@ -500,7 +507,7 @@ export class Module {
   #work(kind, { batch, length }) {
     const wanted = `${kind} ${batch} ${length}`;
     if (batch * length === 0 || wanted === this.#worked) return;
-    this.#workspace.reserve(this.#size('an_module_workspace_bytes', kind, batch, length));
+    this.#reserve(this.#workspace, this.#size('an_module_workspace_bytes', kind, batch, length), 'the workspace');
     this.#worked = wanted;
   }
 
@@ -674,7 +681,7 @@ export class Module {
   dispose() {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#free();
+    this.#end();
     this.#engine.untrack(this);
   }
 
@@ -682,12 +689,9 @@ export class Module {
     this.dispose();
   }
 
-  #free() {
+  #end() {
     for (const tensors of [this.#tensors, this.#gradientTensors]) tensors?.forEach(release);
-    const kept = [this.#workspace.address, this.#saved.address];
-    for (const address of [...kept, this.#fields, this.#packed, this.#packedBackward, this.#values, this.#gradients]) {
-      this.#engine.memory.free(address);
-    }
+    this.#engine.memory.freeAll(this.#own);
   }
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Element-wise operations, softmax and linear. What each does for its caller stands in index.js.
+// Element-wise operations, softmax and linear. What each does for its caller stands in core.js.
 import * as check from './check.js';
 import { AddnormError, mismatch, shapeText } from './errors.js';
 import { Frame } from './frame.js';

@@ -107,7 +107,7 @@ export class Optimizer {
       entry.v = entry.count > 1 ? moments + entry.v : 0;
     }
     this.#entries = entries;
-    engine.track(this);
+    engine.track(this, [moments]);
   }
 
   #alive() {

@@ -17,7 +17,7 @@ export const numbers = (n, start = 0) =>
  */
 export const checksum = (values) => Array.from(values).reduce((sum, value, i) => sum + (i + 10) * value, 0);
 
-/** @typedef {import('./index.js').Addnorm} Addnorm */
+/** @typedef {import('./core.js').Addnorm} Addnorm */
 /** @typedef {[name: string, sum: number, run: (an: Addnorm) => Float32Array]} Case */
 
 const data = numbers(10);

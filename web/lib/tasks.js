@@ -9,48 +9,16 @@ import { cosine } from './schedule.js';
 import { numbersOf } from './tensor.js';
 import { text } from './text.js';
 
-/** @typedef {import('./index.js').Addnorm} Addnorm */
-/** @typedef {import('./types.js').Shaped} Shaped */
-/** @typedef {import('./types.js').StackConfig} StackConfig */
-/** @typedef {import('./types.js').TensorLike} TensorLike */
-/** @typedef {'classification' | 'regression' | 'sequence'} Kind */
-/** @typedef {'accuracy' | 'r2' | 'loss'} Metric of loss the smaller is the better */
-/** @typedef {'softmax_cross_entropy' | 'mse'} LossName */
-/** @typedef {{ name: string, default: number, min: number, max: number, integer: boolean, help: string }} OptionInfo */
-/**
- * At the default options: what a model of the task's configuration, trained by its recipe for so many steps, reaches on the
- * held-out data, and what one reaches that cannot do what the task asks for, chance.
- * @typedef {{ metric: Metric, value: number, steps: number, chance: number, help: string }} Good
- */
-/** @typedef {{ name: string, kind: Kind, help: string, options: readonly OptionInfo[], good: Good }} TaskInfo */
-/**
- * x goes into the model and target into the loss. Labels are -100 where nothing is asked for.
- * @typedef {{ x: Shaped, target: Int32Array | Shaped }} Batch
- */
-/**
- * @typedef {object} Task
- * @property {string} name
- * @property {Kind} kind
- * @property {Readonly<Record<string, number>>} options with their defaults
- * @property {StackConfig} config a stack that can learn it
- * @property {{ optimizer: 'adamw', rate: number, weightDecay: number, clip: number }} recipe how
- * @property {LossName} loss for `an.loss`
- * @property {{ ignoreIndex?: number }} lossOptions its options
- * @property {(step: number) => Batch} batch new data for each step, an integer from 0
- * @property {Batch} test data that no batch has
- * @property {(prediction: TensorLike, target: Batch['target']) => number} metric what `good` speaks of
- * @property {Good} good
- */
-/**
- * Random numbers of one batch, all of them asked for at once.
- * @typedef {{ uniform: (n: number) => Float32Array, normal: (n: number) => Float32Array }} Draw
- */
-/** @typedef {Record<string, number>} Options */
-/**
- * @typedef {object} Maker
- * @property {(options: Options) => StackConfig} config what differs from the kind's
- * @property {(draw: Draw, rows: number, options: Options, test: boolean, an: Addnorm, seed: number) => Batch} make
- */
+/** @import { Addnorm } from './core.js' */
+/** @import { Shaped, StackConfig, TaskDraw, TaskMaker, TensorLike } from './types.js' */
+/** @typedef {import('./types.js').Batch} Batch */
+/** @typedef {import('./types.js').Task} Task */
+/** @typedef {import('./types.js').TaskGoal} TaskGoal */
+/** @typedef {import('./types.js').TaskInfo} TaskInfo */
+/** @typedef {import('./types.js').TaskKind} TaskKind */
+/** @typedef {import('./types.js').TaskMetric} TaskMetric */
+/** @typedef {import('./types.js').TaskOption} TaskOption */
+/** @typedef {import('./types.js').TaskRecipe} TaskRecipe */
 
 /** Where a label is this, nothing is asked for: what `an.loss` ignores by default. */
 const IGNORED = -100;
@@ -63,7 +31,7 @@ const MAX_STEPS = 2 ** 30;
  * @param {number} min
  * @param {number} max
  * @param {string} help
- * @returns {OptionInfo}
+ * @returns {TaskOption}
  */
 const integer = (name, value, min, max, help) => ({ name, default: value, min, max, integer: true, help });
 /** @type {typeof integer} */
@@ -86,11 +54,11 @@ function circle(turns) {
 }
 
 /**
- * @param {(options: Options) => number} classes
- * @param {(label: number, u: number, v: number, options: Options) => [x: number, y: number]} place where a point of this
+ * @param {(options: Record<string, number>) => number} classes
+ * @param {(label: number, u: number, v: number, options: Record<string, number>) => [x: number, y: number]} place where a point of this
  *   class is, by two uniform numbers
  * @param {(x: number, y: number) => number} [judge] its class, if the place says it
- * @returns {Maker}
+ * @returns {TaskMaker}
  */
 const points = (classes, place, judge) => ({
   config: (options) => ({ d_in: 2, d_out: classes(options) }),
@@ -139,7 +107,7 @@ const gaussians = points(
 
 // ---- A teacher ------------------------------------------------------------------------------------------------------
 
-/** @type {Maker} */
+/** @type {TaskMaker} */
 const teacher = {
   config: ({ width }) => ({ d_in: width, d_out: width }),
   make(draw, rows, { width, d_ff }, _, an, seed) {
@@ -171,13 +139,13 @@ function oneHot(tokens, length, symbols) {
 /**
  * A question of symbols, then one or more markers (the last symbol) where the answer is wanted.
  * @param {object} form
- * @param {(options: Options) => number} form.symbols the marker is one more
- * @param {(options: Options) => number} form.question its length
- * @param {(options: Options) => number} form.answer its length
- * @param {(question: Int32Array, options: Options) => number[]} form.solve
+ * @param {(options: Record<string, number>) => number} form.symbols the marker is one more
+ * @param {(options: Record<string, number>) => number} form.question its length
+ * @param {(options: Record<string, number>) => number} form.answer its length
+ * @param {(question: Int32Array, options: Record<string, number>) => number[]} form.solve
  * @param {(question: Int32Array, test: boolean) => void} [form.arrange] makes a question of the training or of the test
  * @param {StackConfig} form.config
- * @returns {Maker}
+ * @returns {TaskMaker}
  */
 const questions = ({ symbols, question, answer, solve, arrange, config }) => ({
   config: (options) => ({
@@ -205,7 +173,7 @@ const questions = ({ symbols, question, answer, solve, arrange, config }) => ({
   },
 });
 
-/** @param {(question: number[]) => number[]} order @returns {Maker} */
+/** @param {(question: number[]) => number[]} order @returns {TaskMaker} */
 const recall = (order) =>
   questions({
     symbols: ({ symbols }) => symbols,
@@ -250,7 +218,7 @@ const letters = Int32Array.from(text, (letter) => alphabet.indexOf(letter));
 /** The last tenth is held out. */
 const learned = Math.floor(letters.length * 0.9);
 
-/** @type {Maker} */
+/** @type {TaskMaker} */
 const nextCharacter = {
   config: ({ length }) => ({
     d_in: alphabet.length,
@@ -283,7 +251,7 @@ const CLASSES = integer('classes', 2, 2, 10, 'Number of classes.');
 const SYMBOLS = integer('symbols', 8, 2, 64, 'Number of different symbols.');
 const LENGTH = integer('length', 6, 1, 64, 'Symbols of a question.');
 
-/** @type {(TaskInfo & { maker: Maker, rate: number })[]} */
+/** @type {(TaskInfo & { maker: TaskMaker, rate: number })[]} */
 const all = [
   {
     name: 'spiral',
@@ -435,13 +403,16 @@ const all = [
   },
 ];
 
-/** The tasks that there are, with their options and what a good model reaches. */
+/**
+ * The tasks that there are, with their options and what a good model reaches.
+ * @type {readonly TaskInfo[]}
+ */
 export const tasks = list(all.length, (i) => {
   const { name, kind, help, options, good } = all[i];
   return { name, kind, help, options: list(options.length, (k) => options[k]), good: Object.freeze(good) };
 });
 
-/** What the configurations of a kind have in common. @type {Readonly<Record<Kind, StackConfig>>} */
+/** What the configurations of a kind have in common. @type {Readonly<Record<TaskKind, StackConfig>>} */
 const configs = {
   classification: { d_model: 32, d_ff: 64, depth: 2 },
   regression: { d_model: 32, d_ff: 128, depth: 2 },
@@ -485,7 +456,7 @@ export function makeTask(an, name, options) {
   const { kind, options: known, good, maker, rate } = found;
   const given = check.options('options', options, ['seed', ...known.map((option) => option.name)]);
   const seed = check.word('seed', given.seed ?? 0);
-  /** @type {Options} */
+  /** @type {Record<string, number>} */
   const used = {};
   for (const { name: option, default: value, min, max, integer } of known) {
     used[option] = (integer ? check.integer : check.number)(option, given[option] ?? value, min, max);
@@ -495,7 +466,8 @@ export function makeTask(an, name, options) {
   /** @param {number} stream @param {number} rows @param {boolean} test */
   const make = (stream, rows, test) => maker.make(drawOf(an, dataSeed, 2 * stream), rows, used, test, an, dataSeed);
   const regression = kind === 'regression';
-  return Object.freeze({
+  /** @type {Task} */
+  const task = {
     name,
     kind,
     options: Object.freeze({ seed, ...used }),
@@ -507,14 +479,15 @@ export function makeTask(an, name, options) {
     test: Object.freeze(make(MAX_STEPS, kind === 'sequence' ? 256 : 1024, true)),
     metric: (prediction, target) => metrics[good.metric](an, prediction, target),
     good,
-  });
+  };
+  return Object.freeze(task);
 }
 
 /**
  * @param {Addnorm} an
  * @param {number} seed
  * @param {number} stream and the one after it
- * @returns {Draw}
+ * @returns {TaskDraw}
  */
 function drawOf(an, seed, stream) {
   /** @param {'uniform' | 'normal'} distribution @param {number} which */
@@ -523,7 +496,7 @@ function drawOf(an, seed, stream) {
   return { uniform: from('uniform', 0), normal: from('normal', 1) };
 }
 
-/** @type {Record<Metric, (an: Addnorm, prediction: TensorLike, target: any) => number>} */
+/** @type {Record<TaskMetric, (an: Addnorm, prediction: TensorLike, target: any) => number>} */
 const metrics = {
   accuracy(_, prediction, target) {
     const { data, classes } = classesOf(prediction, target);

@@ -67,7 +67,7 @@ export class Tensor {
     this.#pointer = pointer;
     this.#shape = shape;
     this.#owner = owner;
-    if (!owner) engine.track(this);
+    if (!owner) engine.track(this, [pointer]);
   }
 
   /** @param {string} what */
@@ -97,7 +97,7 @@ export class Tensor {
 
   /** A copy of the numbers. @returns {Float32Array} */
   toArray() {
-    return this.data.slice();
+    return copyOf(this.data);
   }
 
   /**
@@ -137,6 +137,18 @@ export class Tensor {
 
   get [Symbol.toStringTag]() {
     return 'Tensor';
+  }
+}
+
+/**
+ * @param {Float32Array} numbers
+ * @returns {Float32Array}
+ */
+export function copyOf(numbers) {
+  try {
+    return numbers.slice();
+  } catch (cause) {
+    throw new AddnormError('OUT_OF_MEMORY', `the engine gives no array of ${numbers.length} numbers`, { cause });
   }
 }
 
