@@ -19,7 +19,7 @@ const BUDGET = 60 * KB;
 const INLINE = 75 * KB;
 /** Guards near the figures of today, so that neither grows unseen at the cost of the other. */
 const MODULE = 42 * KB;
-const BUNDLE = 21 * KB;
+const BUNDLE = 21.1 * KB;
 /** All files of the package's JavaScript that somebody writes, formats and tasks included: half of it is comments, the manual. */
 const SHIPPED = 80 * KB;
 

@@ -33,6 +33,9 @@ export class Engine {
     this.live--;
     this.collected++;
   });
+  /** Made since the last microtask, with what they hold: most are disposed soon, and the registry is slow. @type {Map<Disposable, Iterable<number>>} */
+  #young = new Map();
+  #waiting = false;
   /** What was made in each open scope, the innermost last. @type {Set<Disposable>[]} */
   #scopes = [];
 
@@ -48,13 +51,21 @@ export class Engine {
    */
   track(made, pointers) {
     this.live++;
-    this.#lost.register(made, pointers, made);
+    this.#young.set(made, pointers);
+    if (!this.#waiting) queueMicrotask(() => this.#watch());
+    this.#waiting = true;
     this.#scopes.at(-1)?.add(made);
+  }
+
+  #watch() {
+    for (const [made, pointers] of this.#young) this.#lost.register(made, pointers, made);
+    this.#young.clear();
+    this.#waiting = false;
   }
 
   /** @param {Disposable} gone */
   untrack(gone) {
-    this.#lost.unregister(gone);
+    if (!this.#young.delete(gone)) this.#lost.unregister(gone);
     if (this.memory.dead) return;
     this.live--;
     for (const scope of this.#scopes) scope.delete(gone);

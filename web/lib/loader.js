@@ -116,7 +116,7 @@ async function fromPackage(own) {
   } catch (cause) {
     if (/** @type {any} */ (cause).message?.startsWith(FORBIDDEN)) throw cause;
     // Most often a bundler has moved the JavaScript and not the module.
-    throw failed("addnorm's module is not where it should be: import 'addnorm/inline', or give load({ wasm })", cause);
+    throw failed("addnorm's module is not there: import 'addnorm/inline', or give load({ wasm })", cause);
   }
 }
 
