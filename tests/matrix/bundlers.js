@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { at, engines, html, inline, Open, once, says, show, withEsbuild } from './browsers.js';
+import { all, at, engines, html, inline, Open, once, says, show, withEsbuild } from './browsers.js';
 import { missing, packageFolder, run, version } from './project.js';
 
 const { Chromium } = engines;
@@ -11,7 +11,7 @@ const { Chromium } = engines;
 /** @param {(projects: Projects, own: Open) => Record<string, () => Promise<any>>} checksOf */
 const bundler = (name, packageName, checksOf) => ({
   name,
-  auto: 'relaxed',
+  variants: all,
   missing: () => missing(packageName) || Chromium.missing(),
   async open(projects) {
     const own = new Open();

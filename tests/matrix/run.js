@@ -19,10 +19,11 @@ const read = (file) => readFileSync(join(root, 'tests', file), 'utf8');
 const stored = { ...parseHashes(read('workload.hashes')), ...JSON.parse(read('trajectory.json')) };
 
 /** What is wrong with what check.js has found; nothing if it is as it should be. */
-function fault({ error, stack, variant, auto, hashes }, expected) {
+function fault({ error, stack, variant, auto, variants, hashes }, expected) {
   if (error) return stack?.includes(error) ? stack : error;
   if (variant !== 'simd') return `asked for simd, got ${variant}`;
-  if (auto !== expected) return `'auto' takes ${auto}, not ${expected}`;
+  if (`${variants}` !== `${expected}`) return `has the variants ${variants}, not ${expected}`;
+  if (auto !== expected[0]) return `'auto' takes ${auto}, not ${expected[0]}`;
   const sections = Object.keys({ ...stored, ...hashes });
   const other = sections.filter((section) => stored[section] !== hashes[section]);
   return other.length > 0 && `other bits in ${other.length} of ${sections.length} sections: ${other.join('; ')}`;
@@ -31,18 +32,19 @@ function fault({ error, stack, variant, auto, hashes }, expected) {
 const counts = { PASS: 0, FAIL: 0, SKIP: 0 };
 function print(verdict, name, version, place, text) {
   counts[verdict]++;
-  console.log(`${verdict}  ${name.padEnd(12)} ${version.padEnd(14)} ${place.padEnd(29)} ${text}`);
+  console.log(`${verdict}  ${name.padEnd(13)} ${version.padEnd(14)} ${place.padEnd(29)} ${text}`);
 }
 
 /** @param {() => Promise<any>} check gives the result of check.js, or a text that says what was seen */
-async function tryOne({ name, auto }, version, place, check) {
+async function tryOne({ name, variants }, version, place, check) {
   try {
     const result = await check();
     if (typeof result === 'string') return print('PASS', name, version, place, result);
-    const wrong = fault(result, result.expected ?? auto);
+    const wrong = fault(result, result.expected ?? variants);
     if (wrong) throw new Error(wrong);
     const count = Object.keys(result.hashes).length;
-    const text = `${result.variant}: ${count} hashes as stored; auto: ${result.auto}; ready in ${result.ready.toFixed(1)} ms`;
+    const others = `auto: ${result.auto}, of ${result.variants.length}`;
+    const text = `${result.variant}: ${count} hashes as stored; ${others}; ready in ${result.ready.toFixed(1)} ms`;
     print('PASS', name, version, place, text);
   } catch (error) {
     print('FAIL', name, version, place, [error.message, error.stdout, error.stderr].join('\n').trim());

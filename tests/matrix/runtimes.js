@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inline } from './browsers.js';
+import { all, inline, unrelaxed } from './browsers.js';
 import { packageFolder, run } from './project.js';
 
 /** @param {string[]} [flags] of the program, before the script */
-function runtime(name, program, auto, places, flags = []) {
+function runtime(name, program, variants, places, flags = []) {
   const path = packageFolder(program);
   const missing = () => !existsSync(path) && `${path} is not there: npm has it for Linux on x64 only`;
   async function open(projects) {
@@ -23,16 +23,19 @@ function runtime(name, program, auto, places, flags = []) {
     const elsewhere = start('main', base, tmpdir());
     return { version, checks: { ...checks, 'another directory': elsewhere, inline: inline(start('main', inside)) } };
   }
-  return { name, auto, missing, open };
+  return { name, variants, missing, open };
 }
 
-const node = (major, auto) => runtime(`Node ${major}`, `node-${major}/bin/node`, auto, ['main', 'worker_threads']);
+const node = (major, variants, flags) =>
+  runtime(`Node ${major}`, `node-${major}/bin/node`, variants, ['main', 'worker_threads'], flags);
 const everywhere = ['main', 'worker', 'worker_threads'];
+const flag = '--experimental-wasm-relaxed-simd';
 
 export const runtimes = [
-  node(20, 'simd'),
-  node(22, 'relaxed'),
-  node(24, 'relaxed'),
-  runtime('Deno', '@deno/linux-x64-glibc/deno', 'relaxed', everywhere, ['run', '--allow-read']),
-  runtime('Bun', '@oven/bun-linux-x64-baseline/bin/bun', 'relaxed', everywhere),
+  node(20, unrelaxed),
+  { ...node(20, all, [flag]), name: 'Node 20, flag' },
+  node(22, all),
+  node(24, all),
+  runtime('Deno', '@deno/linux-x64-glibc/deno', all, everywhere, ['run', '--allow-read']),
+  runtime('Bun', '@oven/bun-linux-x64-baseline/bin/bun', all, everywhere),
 ];
