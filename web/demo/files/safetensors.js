@@ -37,7 +37,7 @@ const isObject = (value) => typeof value === 'object' && value !== null && !Arra
 const isSize = (value) => Number.isSafeInteger(value) && value >= 0;
 
 function parse(bytes) {
-  if (isDeep(bytes)) throw new FileError('HEADER', { reason: 'deep' });
+  const names = countNames(bytes);
   let text;
   let header;
   try {
@@ -47,11 +47,13 @@ function parse(bytes) {
     throw new FileError('HEADER', { reason: text === undefined ? 'utf8' : 'json' });
   }
   if (!isObject(header)) throw new FileError('HEADER', { reason: 'json' });
+  if (Object.keys(header).length !== names) throw new FileError('HEADER', { reason: 'names' });
   return header;
 }
 
-// Asked before the parser builds what is nested a million times.
-function isDeep(bytes) {
+// Asked before the parser builds what is nested a million times, and takes the last of two entries of one name.
+function countNames(bytes) {
+  let names = 0;
   let depth = 0;
   let quoted = false;
   for (let i = 0; i < bytes.length; i++) {
@@ -61,9 +63,10 @@ function isDeep(bytes) {
       i += sign === 0x5c ? 1 : 0; // what a backslash stands before
     else if (sign === 0x7b || sign === 0x5b) depth++;
     else if (sign === 0x7d || sign === 0x5d) depth--;
-    if (depth > MAX_DEPTH) return true;
+    else if (sign === 0x3a && depth === 1) names++;
+    if (depth > MAX_DEPTH) throw new FileError('HEADER', { reason: 'deep' });
   }
-  return false;
+  return names;
 }
 
 function tensorOf(name, entry) {

@@ -198,6 +198,7 @@ export default {
     block: 'its rows are no whole blocks of its type',
     aligned: 'its place is not aligned',
     twice: 'there are two of this name',
+    names: 'two tensors have the same name',
     bytes: 'its numbers do not fit its shape and type',
     parts: 'it is stored in a way that is not read',
     field: 'a field has no number',

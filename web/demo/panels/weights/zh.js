@@ -190,6 +190,7 @@ export default {
     block: '行长不是该类型分块的整数倍',
     aligned: '位置未对齐',
     twice: '名称重复',
+    names: '有两个张量同名',
     bytes: '数据与形状、类型不符',
     parts: '存储方式不受支持',
     field: '字段没有编号',
