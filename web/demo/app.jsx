@@ -1,5 +1,5 @@
 // The screen: top bar, configurations and inspector, the panel, status bar.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { DepthPanel } from './panels/depth/panel.jsx';
 import { AddDialog } from './parts/add-dialog.jsx';
 import { ConfigChips, ConfigList } from './parts/configs.jsx';
@@ -8,7 +8,7 @@ import { ModuleError } from './parts/module-error.jsx';
 import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
-import { announcement, busy, catalog, fatal, set, state, text } from './session.js';
+import { announcement, busy, catalog, fatal, picks, set, text } from './session.js';
 import { Boundary } from './shell/boundary.jsx';
 import { useFileDrop } from './shell/file-drop.js';
 import { useAfterPaint, useLater } from './shell/later.js';
@@ -33,14 +33,18 @@ const TourCard = lazy(() => import('./shell/tour/card.jsx').then((module) => mod
 
 export function App() {
   const t = text.value;
-  const { panel, sidebar, tour } = state.value;
+  const { panel, sidebar, tour } = picks;
   const [narrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
   const [adding, setAdding] = useState(false);
   const [sheet, setSheet] = useState(false);
   const [help, setHelp] = useState(false);
   const inspecting = useLater(Boolean(catalog.value)); // after the panel
   const dropping = useFileDrop();
-  useShortcuts({ add: () => setAdding(true), help: () => setHelp(true) });
+  // The same functions each time: what has them is not drawn anew with the whole.
+  const add = useCallback(() => setAdding(true), []);
+  const showHelp = useCallback(() => setHelp(true), []);
+  const showSheet = useCallback(() => setSheet(true), []);
+  useShortcuts({ add, help: showHelp });
 
   useEffect(() => {
     const query = matchMedia(NARROW);
@@ -50,11 +54,14 @@ export function App() {
   }, []);
 
   // "Click a box to edit it": open the inspector and go to the field.
-  const edit = (field) => {
-    if (narrow) setSheet(true);
-    else set({ sidebar: true });
-    goToField(`field-${field}`);
-  };
+  const edit = useCallback(
+    (field) => {
+      if (narrow) setSheet(true);
+      else set({ sidebar: true });
+      goToField(`field-${field}`);
+    },
+    [narrow],
+  );
 
   const shown = useAfterPaint(panel); // the tab is marked before its panel is drawn
   const Panel = panels[shown];
@@ -63,14 +70,14 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById('panel').focus()}>
         {t.skip}
       </button>
-      <TopBar narrow={narrow} onHelp={() => setHelp(true)} />
+      <TopBar narrow={narrow} onHelp={showHelp} />
       <Notices />
       {narrow ? (
-        <ConfigChips onAdd={() => setAdding(true)} onEdit={() => setSheet(true)} />
+        <ConfigChips onAdd={add} onEdit={showSheet} />
       ) : (
         sidebar && (
           <aside class="sidebar" aria-label={t.configs.title}>
-            <ConfigList onAdd={() => setAdding(true)} />
+            <ConfigList onAdd={add} />
             {inspecting && <Inspector onEdit={edit} />}
           </aside>
         )
@@ -106,12 +113,16 @@ export function App() {
       {adding && catalog.value && <AddDialog onClose={() => setAdding(false)} />}
       {help && <ShortcutDialog onClose={() => setHelp(false)} />}
       {dropping && <div class="drop-target">{t.input.drop}</div>}
-      <div class="visually-hidden" role="status" aria-live="polite">
-        {announcement.value}
-      </div>
+      <Announcement />
     </div>
   );
 }
+
+const Announcement = () => (
+  <div class="visually-hidden" role="status" aria-live="polite">
+    {announcement.value}
+  </div>
+);
 
 // The fields come some frames after the inspector.
 function goToField(id, frames = 30) {
@@ -141,12 +152,12 @@ function Sheet({ onClose, onEdit }) {
       class="sheet"
       ref={sheet}
       role="dialog"
-      aria-label={t.configs.edit('ABCDEF'[state.value.selected])}
+      aria-label={t.configs.edit('ABCDEF'[picks.selected])}
       tabIndex={-1}
       onKeyDown={(event) => event.key === 'Escape' && onClose()}
     >
       <div class="sheet-head">
-        <h2 class="visually-hidden">{t.configs.edit('ABCDEF'[state.value.selected])}</h2>
+        <h2 class="visually-hidden">{t.configs.edit('ABCDEF'[picks.selected])}</h2>
         <span class="grip" aria-hidden="true" />
         <button type="button" class="quiet" onClick={onClose}>
           {t.configs.close}

@@ -61,7 +61,8 @@ export const ownWidth = (config, fields) => {
 
 /**
  * The state with what equal parameters make of it: `matched` is the d_ff with which a configuration's FFN has as many
- * weights as that of the first one. It has none where that is its own, out of range, or fixed by trained weights.
+ * weights as that of the first one. It has none where that is its own, out of range, or fixed by trained weights. What
+ * stays as it is stays the same object, so that nothing is drawn anew for it.
  */
 export function equalised(state, fields) {
   const bare = state.configs.map(({ matched: _, ...config }) => config);
@@ -71,11 +72,12 @@ export function equalised(state, fields) {
     const width = matchingWidth(valuesOf(bare[0], fields), valuesOf(config, fields));
     return width >= field.min && width <= field.max ? width : undefined;
   };
-  const configs = bare.map((config, index) => {
-    const matched = index > 0 ? match(config) : undefined;
-    return matched === undefined ? config : { ...config, matched };
+  const configs = state.configs.map((config, index) => {
+    const matched = index > 0 ? match(bare[index]) : undefined;
+    if (matched === config.matched) return config;
+    return matched === undefined ? bare[index] : { ...config, matched };
   });
-  return { ...state, configs };
+  return configs.every((config, index) => config === state.configs[index]) ? state : { ...state, configs };
 }
 
 /** Names of the fields in which two configurations differ. */

@@ -17,6 +17,13 @@ import { makeWorker } from './workers.js';
 export const catalog = signal(null);
 const own = signal(decodeState(location.hash));
 export const state = computed(() => equalised(own.value, catalog.value?.fields));
+
+/** The state's properties one by one: a component that takes its own from here is not drawn anew for the others. */
+export const picks = {};
+for (const { name } of [...PROPS, { name: 'configs' }]) {
+  const pick = computed(() => state.value[name]);
+  Object.defineProperty(picks, name, { get: () => pick.value, enumerable: true });
+}
 const past = signal([]);
 const future = signal([]);
 export const canUndo = computed(() => past.value.length > 0);
@@ -73,7 +80,7 @@ addEventListener('hashchange', () => {
 // ---- Language and theme
 
 export const language = computed(() => {
-  const { language: chosen } = state.value;
+  const { language: chosen } = picks;
   if (chosen !== 'auto') return chosen;
   return /^zh\b/i.test(navigator.language) ? 'zh' : 'en';
 });
@@ -84,7 +91,7 @@ const systemDark = signal(prefersDark.matches);
 prefersDark.addEventListener('change', ({ matches }) => {
   systemDark.value = matches;
 });
-export const dark = computed(() => (state.value.theme === 'auto' ? systemDark.value : state.value.theme === 'dark'));
+export const dark = computed(() => (picks.theme === 'auto' ? systemDark.value : picks.theme === 'dark'));
 
 effect(() => {
   document.documentElement.dataset.theme = dark.value ? 'dark' : 'light';
@@ -99,7 +106,7 @@ let fileCount = 0;
 
 /** Changes with every edit of the seeded input. */
 export const seededInput = computed(() => {
-  const { rows, seed, inputMean, inputStd } = state.value;
+  const { rows, seed, inputMean, inputStd } = picks;
   return JSON.stringify([rows, seed, inputMean, inputStd]);
 });
 // Such an edit says that the file which could not be read is not wanted any more.
@@ -216,7 +223,7 @@ export const training = signal(true);
  * and of none while training would make them wrong and they would slow it down.
  */
 const timed = computed(() => {
-  const { panel, configs, selected, tour } = state.value;
+  const { panel, configs, selected, tour } = picks;
   if (panel === 'training' && training.value) return [];
   const all = ['forward', 'speed'].includes(panel) || (panel === 'training' && tour > 0);
   return all ? configs.map((_, index) => index) : [selected];
@@ -225,7 +232,7 @@ const timedText = computed(() => timed.value.join());
 
 /** What has to be computed for the state: a change of its text starts a run. */
 const job = computed(() => {
-  const { configs, rows, seed, inputMean, inputStd, variant, panel, sigma } = state.value;
+  const { configs, rows, seed, inputMean, inputStd, variant, panel, sigma } = picks;
   const source = file.value ? { file: file.value.id } : { rows, seed, inputMean, inputStd };
   const jobs = configs.map((config) => {
     const fields = fieldsOf(config);

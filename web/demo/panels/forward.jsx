@@ -5,7 +5,7 @@ import { LETTERS } from '../parts/configs.jsx';
 import { Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { trainedOf } from '../presets.js';
-import { catalog, file, keys, results, set, state, text } from '../session.js';
+import { catalog, file, keys, picks, results, set, text } from '../session.js';
 import { SIGNALS } from '../state.js';
 import { Histogram } from './forward/histogram.jsx';
 import { Sizes } from './forward/sizes.jsx';
@@ -14,7 +14,7 @@ import { Norms } from './norms/panel.jsx';
 
 export function ForwardPanel() {
   const t = text.value;
-  const { signal } = state.value;
+  const { signal } = picks;
   return (
     <>
       <InputControl />
@@ -41,7 +41,7 @@ export function ForwardPanel() {
 function Explanation() {
   const t = text.value;
   const f = t.forward;
-  const { configs, selected, seed } = state.value;
+  const { configs, selected, seed } = picks;
   const values = configs.map((config) => valuesOf(config, catalog.value.fields));
   const trained = configs.map(({ weights }) => Boolean(trainedOf(weights)));
   const lettersOf = (indices) => indices.map((index) => LETTERS[index]).join(t.sign.list);

@@ -8,7 +8,7 @@ import { errorWords } from '../parts/module-error.jsx';
 import { Roofline } from '../parts/roofline.jsx';
 import { rateOf } from '../parts/status-bar.jsx';
 import { standing } from '../roofline.js';
-import { cancelled, catalog, results, set, state, text } from '../session.js';
+import { cancelled, catalog, picks, results, set, text } from '../session.js';
 import { VARIANTS } from '../state.js';
 import { Norms, Parts, Sweep } from './speed/cards.jsx';
 
@@ -17,7 +17,7 @@ const waiting = () => (cancelled.value ? '–' : '…');
 
 export function SpeedPanel() {
   const t = text.value;
-  const { variant } = state.value;
+  const { variant } = picks;
   const { capabilities } = catalog.value;
   return (
     <>
@@ -64,7 +64,7 @@ export function SpeedPanel() {
 
 function Bars() {
   const t = text.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const { capabilities } = catalog.value;
   const rates = configs.map((_, index) =>
     Object.fromEntries(VARIANTS.map((variant) => [variant, rangeOf(results.value[index], variant)])),
@@ -146,7 +146,7 @@ function Timings() {
   const s = t.speed;
   const { capabilities } = catalog.value;
   const batches = results.value.flatMap((entry) => VARIANTS.flatMap((variant) => entry?.times?.[variant]?.count ?? []));
-  const rows = state.value.configs.flatMap((_, index) =>
+  const rows = picks.configs.flatMap((_, index) =>
     VARIANTS.map((variant) => {
       const entry = results.value[index];
       const time = entry?.times?.[variant];
@@ -189,7 +189,7 @@ function Timings() {
 function Costs() {
   const t = text.value;
   const s = t.speed;
-  const rows = state.value.configs.map((_, index) => {
+  const rows = picks.configs.map((_, index) => {
     const result = results.value[index]?.result;
     const name = <ConfigName key="name" index={index} />;
     if (!result) return [name, ...Array(6).fill(results.value[index]?.error ? '–' : waiting())];

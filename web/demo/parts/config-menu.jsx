@@ -1,6 +1,6 @@
 // What can be done with a configuration: its menu in the list, and the same as buttons in the sheet of a phone.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { announcement, state, text, update } from '../session.js';
+import { announcement, picks, state, text, update } from '../session.js';
 import {
   cleanName,
   duplicateConfig,
@@ -15,7 +15,7 @@ import { Shape } from './marker.jsx';
 
 /** Moves a configuration and says where it is now. */
 export function move(from, to) {
-  const { configs } = state.value;
+  const { configs } = picks;
   const next = moveConfig(state.value, from, to);
   if (next === state.value) return;
   update(next, `move ${from} ${to}`);
@@ -25,7 +25,7 @@ export function move(from, to) {
 /** What can be done, in the order of the menu; all but the colours, which stand before the last. */
 function actionsOf(index, onRename) {
   const t = text.value.configs;
-  const { configs } = state.value;
+  const { configs } = picks;
   const edit = (change, label) => () => update(change(state.value, index), label);
   return {
     first: [
@@ -72,7 +72,7 @@ export function ConfigMenu({ index, onRename }) {
   const t = text.value;
   const [open, setOpen] = useState(false);
   const root = useRef(null);
-  const { configs } = state.value;
+  const { configs } = picks;
   // Before the next key arrives.
   useLayoutEffect(() => {
     if (!open) return undefined;
@@ -138,7 +138,7 @@ export function ConfigMenu({ index, onRename }) {
 /** For the sheet, where there is room for buttons and no list. */
 export function ConfigActions() {
   const t = text.value;
-  const { selected } = state.value;
+  const { selected } = picks;
   const [renaming, setRenaming] = useState(false);
   if (renaming) return <NameField index={selected} onDone={() => setRenaming(false)} />;
   const { first, last } = actionsOf(selected, () => setRenaming(true));
@@ -174,7 +174,7 @@ export function NameField({ index, onDone }) {
       class="name-field"
       aria-label={t.configs.name}
       maxLength={40}
-      defaultValue={state.value.configs[index].name}
+      defaultValue={picks.configs[index].name}
       onBlur={() => finish(true)}
       onKeyDown={(event) => {
         if (event.key === 'Enter') finish(true);

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { hasNorm, ownWidth, valuesOf } from '../fields.js';
 import { activationName, normName } from '../names.js';
-import { catalog, results, set, state, text } from '../session.js';
+import { catalog, picks, results, set, text } from '../session.js';
 import { MAX_CONFIGS } from '../state.js';
 import { ConfigMenu, move, NameField } from './config-menu.jsx';
 import { LETTERS, lookOf } from './look.js';
@@ -27,7 +27,7 @@ export const Letter = ({ index }) => <b class={`letter ${lookOf(index)}`}>{LETTE
 
 export function ConfigList({ onAdd }) {
   const t = text.value;
-  const { configs, selected } = state.value;
+  const { configs, selected } = picks;
   const [drag, setDrag] = useState(null); // { from, to }
   // Before which card the dragged one would come to stand.
   const before = drag && (drag.to > drag.from ? drag.to + 1 : drag.to);
@@ -55,7 +55,7 @@ export function ConfigList({ onAdd }) {
 /** Sizes the FFNs of all configurations alike, and says which it has changed. */
 export function EqualParameters() {
   const t = text.value.configs;
-  const { configs, equalParameters } = state.value;
+  const { configs, equalParameters } = picks;
   if (configs.length < 2 || !catalog.value) return null;
   const { fields } = catalog.value;
   const changed = configs.flatMap((config, index) =>
@@ -126,7 +126,7 @@ function Handle({ index, setDrag }) {
 
 function AddButton({ onAdd, label }) {
   const t = text.value;
-  const full = state.value.configs.length >= MAX_CONFIGS;
+  const full = picks.configs.length >= MAX_CONFIGS;
   return (
     <button
       type="button"
@@ -192,7 +192,7 @@ export function ConfigError({ error }) {
 /** Chips: a tap selects, a tap on the selected one opens its inspector. */
 export function ConfigChips({ onAdd, onEdit }) {
   const t = text.value;
-  const { configs, selected } = state.value;
+  const { configs, selected } = picks;
   return (
     <section class="chips" aria-label={t.configs.title}>
       {configs.map((config, index) => (

@@ -1,5 +1,5 @@
 // Small controls that panels share.
-import { state, text } from '../session.js';
+import { picks, text } from '../session.js';
 import { Letter, lookOf } from './configs.jsx';
 import { TypedNumber } from './field.jsx';
 import { Marker } from './marker.jsx';
@@ -64,6 +64,6 @@ export function LabelledNumber({ id, label, hint, value, min, max, integer, onCh
 export const ConfigName = ({ index }) => (
   <span class={`config-name ${lookOf(index)}`}>
     <Marker index={index} />
-    <Letter index={index} /> {state.value.configs[index]?.name}
+    <Letter index={index} /> {picks.configs[index]?.name}
   </span>
 );

@@ -2,9 +2,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { defaultOf, fromPosition, isFixed, ownWidth, parseField, resetOf, toPosition } from '../fields.js';
 import { fieldValue, plainFormula } from '../format.js';
-import { catalog, state, text, update } from '../session.js';
+import { catalog, picks, state, text, update } from '../session.js';
 import { editField } from '../state.js';
-import { activationName } from './configs.jsx';
+import { activationName, lookOf } from './configs.jsx';
 
 /** What is shown as the field's name: translated where there is a translation, a parameter's own name. */
 export function labelOf(field, values) {
@@ -25,7 +25,7 @@ const helpOf = (field) => {
 /** @param props.reason why the field has no effect here */
 export function Field({ field, index, values, resolved, differs, error, reason }) {
   const t = text.value;
-  const config = state.value.configs[index];
+  const config = picks.configs[index];
   const [asked, setAsked] = useState(false);
   const [typed, setTyped] = useState(null); // { error, detail } of what was typed last
   if (!config) return null; // it has been removed, and its group is about to be drawn anew
@@ -57,7 +57,9 @@ export function Field({ field, index, values, resolved, differs, error, reason }
       class={`field ${differs ? 'differs' : ''} ${fixed ? 'fixed' : ''} ${message ? 'wrong' : ''} ${reason ? 'unused' : ''}`}
     >
       <span class="field-label">
-        <label for={id}>{name}</label>
+        <label for={id} class={differs ? lookOf(index) : undefined}>
+          {name}
+        </label>
         <button
           type="button"
           class="ask"

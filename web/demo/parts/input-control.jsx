@@ -1,6 +1,6 @@
 // Where the numbers come from: seeded, or a file. Errors about the file stand here.
 import { useRef } from 'preact/hooks';
-import { dropFile, file, fileError, openFile, set, state, text } from '../session.js';
+import { dropFile, file, fileError, openFile, picks, set, text } from '../session.js';
 import { LabelledNumber } from './controls.jsx';
 
 const MAX_ROWS = 4096;
@@ -16,7 +16,7 @@ const rowsSlider = {
 
 export function InputControl() {
   const t = text.value;
-  const { rows, seed, inputMean, inputStd } = state.value;
+  const { rows, seed, inputMean, inputStd } = picks;
   const picker = useRef(null);
   const error = fileError.value;
   const choose = async (event) => {

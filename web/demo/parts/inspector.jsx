@@ -1,7 +1,7 @@
 // The selected configuration: its drawing, preset, weights, and a control for every field.
 import { automatic, differences, drawnOf, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
 import { counterpart, PRESET_GROUPS, PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
-import { catalog, results, set, state, text, update } from '../session.js';
+import { catalog, picks, results, set, state, text, update } from '../session.js';
 import { Staged, useAfterPaint, useLater } from '../shell/later.js';
 import { editConfig, editField } from '../state.js';
 import { Source } from './add-dialog.jsx';
@@ -14,9 +14,9 @@ import { Wiring } from './wiring.jsx';
 
 export function Inspector({ onEdit, withActions }) {
   const t = text.value;
-  const { configs, onlyDifferent } = state.value;
+  const { configs, onlyDifferent } = picks;
   // The list marks it at once; the many fields follow.
-  const selected = Math.min(useAfterPaint(state.value.selected), configs.length - 1);
+  const selected = Math.min(useAfterPaint(picks.selected), configs.length - 1);
   const config = configs[selected];
   const { fields } = catalog.value;
   const complete = useLater(true); // the many fields after the drawing
@@ -30,18 +30,19 @@ export function Inspector({ onEdit, withActions }) {
   const faulty = /^config\.(\w+):/.exec(entry?.error?.message ?? '')?.[1];
   // In the sheet of a phone the fields come first.
   const drawing = (
-    <>
+    <div class={`inspector-drawing ${lookOf(selected)}`}>
       <h3>{t.inspector.wiringOf(LETTERS[selected])}</h3>
       <Wiring values={drawn} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
       <Formula values={drawn} />
-    </>
+    </div>
   );
+  // The configuration's colour is given to what shows it: a change of it on the whole would restyle each of the many options.
   return (
-    <section class={`inspector ${lookOf(selected)}`} aria-label={t.configs.edit(LETTERS[selected])}>
+    <section class="inspector" aria-label={t.configs.edit(LETTERS[selected])}>
       {withActions && (
         <>
           <h2>
-            <b class="letter">{LETTERS[selected]}</b> {config.name}
+            <b class={`letter ${lookOf(selected)}`}>{LETTERS[selected]}</b> {config.name}
           </h2>
           <ConfigActions />
           {entry?.error && <ConfigError error={entry.error} />}
@@ -80,7 +81,7 @@ export function Inspector({ onEdit, withActions }) {
 function Group({ group, fields, config, index, values, differs, faulty, error }) {
   const t = text.value;
   const trained = Boolean(trainedOf(config.weights));
-  const { panel } = state.value;
+  const { panel } = picks;
   const reasons = new Map(fields.map(({ name }) => [name, noEffect(name, values, catalog.value, trained, panel)]));
   const active = fields.filter(({ name }) => !reasons.get(name));
   const idle = fields.filter(({ name }) => reasons.get(name));
@@ -115,7 +116,7 @@ function EqualWeights({ config, index, values, fields }) {
   const t = text.value;
   const field = fields.find(({ name }) => name === 'd_ff');
   if (index === 0 || !field || trainedOf(config.weights)) return null;
-  const width = matchingWidth(valuesOf(state.value.configs[0], catalog.value.fields), values);
+  const width = matchingWidth(valuesOf(picks.configs[0], catalog.value.fields), values);
   if (width === undefined || width < field.min || width > field.max) return null;
   return (
     <p class="note">

@@ -1,7 +1,7 @@
 // The roofline: how fast each block ran, over how many operations it does a byte, under what this browser can do at most.
 import { number, power, powers, roughPercent, si, spread } from '../format.js';
 import { standing } from '../roofline.js';
-import { cancelled, catalog, results, state, text } from '../session.js';
+import { cancelled, catalog, picks, results, text } from '../session.js';
 import { VARIANTS } from '../state.js';
 import { Chart, FAMILY, labelWidth, ROOMY, shortName } from './chart.jsx';
 import { LETTERS } from './configs.jsx';
@@ -15,7 +15,7 @@ const WIDE = 560;
 export function Roofline() {
   const t = text.value;
   const r = t.roofline;
-  const { configs, selected, variant } = state.value;
+  const { configs, selected, variant } = picks;
   const main = variant === 'auto' ? catalog.value.variant : variant;
   const places = configs.flatMap((_, index) => VARIANTS.flatMap((name) => placeOf(index, name) ?? []));
   const shown = places.filter((place) => place.variant === main);

@@ -1,7 +1,7 @@
 import { roughPercent, si, spread } from '../format.js';
 import { standing } from '../roofline.js';
 import { notices } from '../served.js';
-import { catalog, results, state, text } from '../session.js';
+import { catalog, picks, results, text } from '../session.js';
 import { LETTERS, lookOf } from './look.js';
 
 /** Rate of a forward pass: null until it has been timed. */
@@ -12,7 +12,7 @@ export const rateOf = (entry, variant = entry?.result?.variant) => {
 
 export function StatusBar() {
   const t = text.value;
-  const { selected, seed } = state.value;
+  const { selected, seed } = picks;
   const entry = results.value[selected];
   const variant = entry?.result?.variant ?? catalog.value?.variant;
   const rate = rateOf(entry);

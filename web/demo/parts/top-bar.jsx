@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { canRedo, canUndo, language, redo, set, state, text, undo } from '../session.js';
+import { canRedo, canUndo, language, picks, redo, set, text, undo } from '../session.js';
 import { copyLink } from '../shell/copy-link.js';
 import { ExportMenu } from '../shell/export-menu.jsx';
 import { afterPaint } from '../shell/later.js';
@@ -8,7 +8,7 @@ import { closeTour, goToStop } from '../shell/tour/tour.js';
 
 export function TopBar({ narrow, onHelp }) {
   const t = text.value;
-  const { theme, sidebar } = state.value;
+  const { theme, sidebar } = picks;
   return (
     <header class="top-bar">
       <h1>
@@ -47,10 +47,7 @@ export function TopBar({ narrow, onHelp }) {
         >
           {narrow ? t.top.otherShort : t.top.otherLanguage}
         </button>
-        <IconButton
-          label={t.top.theme[theme]}
-          onClick={() => afterPaint(() => set({ theme: nextTheme(state.value.theme) }))}
-        >
+        <IconButton label={t.top.theme[theme]} onClick={() => afterPaint(() => set({ theme: nextTheme(picks.theme) }))}>
           <circle cx="8" cy="8" r="5.5" />
           {theme !== 'light' && (
             <path
@@ -76,7 +73,7 @@ export function IconButton({ label, pressed, children, ...rest }) {
 
 function TourButton({ narrow }) {
   const t = text.value.shell.tour;
-  const on = state.value.tour > 0;
+  const on = picks.tour > 0;
   const toggle = () => (on ? closeTour() : goToStop(1));
   if (narrow) {
     return (

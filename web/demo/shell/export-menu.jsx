@@ -1,6 +1,6 @@
 // The export menus: of the whole page in the top bar, of one chart on its card. What they do is loaded when first used.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announcement, busy, catalog, panelResults, results, state, text } from '../session.js';
+import { announcement, busy, catalog, panelResults, picks, results, text } from '../session.js';
 import { Disclosure } from './disclosure.jsx';
 import { notice } from './notices.jsx';
 
@@ -145,7 +145,7 @@ function Panel({ close }) {
     return () => {
       here = false;
     };
-  }, [results.value, panelResults.value, busy.value, state.value.panel]);
+  }, [results.value, panelResults.value, busy.value, picks.panel]);
   return (
     <section class="opened-part">
       <h2>{t.thisPanel}</h2>

@@ -44,7 +44,8 @@ self.addEventListener('fetch', (event) => {
 async function answer(request) {
   const options = { ignoreSearch: true };
   const own = await caches.open(cacheName);
-  const page = request.mode === 'navigate' && new URL(request.url).pathname.match(/\/(index\.html)?$/);
+  const path = new URL(request.url).pathname.slice(new URL(self.registration.scope).pathname.length);
+  const page = request.mode === 'navigate' && /^(index\.html)?$/.test(path); // others lie below it, as the API reference
   const found = await own.match(page ? './' : request, options);
   return found ?? (await caches.match(request, options)) ?? fetch(request);
 }

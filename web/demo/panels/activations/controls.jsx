@@ -3,14 +3,14 @@ import { activationName, Letter } from '../../parts/configs.jsx';
 import { LabelledNumber } from '../../parts/controls.jsx';
 import { TypedNumber } from '../../parts/field.jsx';
 import { FACTOR, moved, zoomed } from '../../parts/zoom.js';
-import { catalog, set, state, text } from '../../session.js';
+import { catalog, picks, set, text } from '../../session.js';
 import { curvesOfConfigs } from './job.js';
 import { FAR, NAMES } from './state.js';
 import { lettersOf, pointing, resetRange, setRange } from './view.js';
 
 // A configuration's is shown unless it has been switched off, another one if it has been chosen.
 function toggle(name, isOwn, isShown) {
-  const { activations, activationsOff } = state.value;
+  const { activations, activationsOff } = picks;
   const without = (list) => list.filter((other) => other !== name);
   const inOrder = (list) => NAMES.filter((other) => list.includes(other));
   if (isShown) {
@@ -28,7 +28,7 @@ function toggle(name, isOwn, isShown) {
 
 export function Chips() {
   const t = text.value.activations;
-  const { configs, activations, activationsOff } = state.value;
+  const { configs, activations, activationsOff } = picks;
   const own = curvesOfConfigs(configs, catalog.value);
   return (
     <fieldset class="acts-chips">
@@ -65,7 +65,7 @@ const ICONS = { zoomIn: 'M8 3v10M3 8h10', zoomOut: 'M3 8h10', left: 'M10 3 5 8l5
 
 export function RangeControl({ range }) {
   const t = text.value.activations;
-  const { flat } = state.value;
+  const { flat } = picks;
   const actions = {
     zoomIn: () => setRange(...zoomed(range, 1 / FACTOR)),
     zoomOut: () => setRange(...zoomed(range, FACTOR)),

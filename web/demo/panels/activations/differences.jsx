@@ -3,7 +3,7 @@ import { axisNumber, count, number, power, powers } from '../../format.js';
 import { Chart, Table } from '../../parts/chart.jsx';
 import { activationName } from '../../parts/configs.jsx';
 import { nameCurves } from '../../parts/name-curves.js';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { APPROXIMATIONS } from './compute.js';
 import { overX } from './curves.jsx';
 import { DASHES, drawable, strokeOf } from './view.js';
@@ -18,7 +18,7 @@ const lookOf = (name, curves) =>
 export function DifferenceChart({ view }) {
   const t = text.value;
   const a = t.activations;
-  const { logDifference } = state.value;
+  const { logDifference } = picks;
   const { value, curves } = view;
   const found = value.differences;
   const lines = found?.lines ?? [];

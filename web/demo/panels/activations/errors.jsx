@@ -3,7 +3,7 @@ import { axisNumber, count, number, power, powers } from '../../format.js';
 import { Chart, FAMILY, labelWidth, Table } from '../../parts/chart.jsx';
 import { activationName } from '../../parts/configs.jsx';
 import { nameCurves } from '../../parts/name-curves.js';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { ERROR_BINS } from './compute.js';
 import { overX } from './curves.jsx';
 import { FILE, MEASURED } from './measured.js';
@@ -19,7 +19,7 @@ const linesOf = (name) => [text.value.activations.ours, ...(NAIVE[name] ?? []).m
 export function ErrorChart({ view }) {
   const t = text.value;
   const a = t.activations;
-  const { errorOf } = state.value;
+  const { errorOf } = picks;
   const found = view.value.errors;
   const lines = found?.lines ?? [];
   const names = linesOf(found?.name ?? errorOf);

@@ -6,7 +6,7 @@ import { LabelledNumber } from '../../parts/controls.jsx';
 import { TeX } from '../../parts/formula.jsx';
 import { lookOf } from '../../parts/look.js';
 import { ModuleError } from '../../parts/module-error.jsx';
-import { catalog, set, state, text, update } from '../../session.js';
+import { catalog, picks, set, state, text, update } from '../../session.js';
 import { editField } from '../../state.js';
 import { MAX_PARAM, paramProp } from './state.js';
 import { curveName, pointing, symbol } from './view.js';
@@ -70,7 +70,7 @@ const slider = {
 // A configuration's parameter is one of its fields: it is set in all that share the curve.
 function Param({ curve, name, place }) {
   const t = text.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const free = curve.owners.filter((index) => !isFixed(configs[index], `activation_p${place}`));
   const change = (value) => {
     if (curve.owners.length === 0) return set({ [paramProp(curve.name, name)]: value }, `${curve.name} ${name}`);

@@ -3,13 +3,13 @@ import { count, number, percent, si } from '../../format.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
 import { LETTERS } from '../../parts/look.js';
-import { cancelled, state, text } from '../../session.js';
+import { cancelled, picks, text } from '../../session.js';
 import { curveName } from './view.js';
 
 export function InputsTable({ view }) {
   const t = text.value;
   const a = t.activations;
-  const { configs, flat } = state.value;
+  const { configs, flat } = picks;
   const entries = view.value.entries ?? [];
   const head = [...a.head.slice(0, 3), a.dead, a.saturated, a.zero, ...a.head.slice(3)];
   const rows = configs.map((_, index) => {

@@ -1,7 +1,7 @@
 // Activations: function and derivative, what each block puts into its own, GELU's approximations, errors of float32.
 import { InputControl } from '../../parts/input-control.jsx';
 import { ModuleError } from '../../parts/module-error.jsx';
-import { state, text } from '../../session.js';
+import { picks, text } from '../../session.js';
 import { Chips, RangeControl } from './controls.jsx';
 import { DerivativeChart, FunctionChart } from './curves.jsx';
 import { DifferenceChart, DifferenceTable } from './differences.jsx';
@@ -40,7 +40,7 @@ export function ActivationsPanel() {
       <DifferenceTable view={view} />
       <div class="explain">
         <p>
-          {a.explain(String(state.value.flat))}{' '}
+          {a.explain(String(picks.flat))}{' '}
           <a href="https://arxiv.org/abs/1903.06733" target="_blank" rel="noopener noreferrer">
             {t.forward.source(a.dying)}
           </a>

@@ -1,7 +1,7 @@
 // What the Depth panel asks for: how deep, how many seeds, and what is switched for all configurations at once.
 import { useState } from 'preact/hooks';
 import { LabelledNumber, Segmented } from '../../parts/controls.jsx';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { DEPTH_PROPS } from './state.js';
 
 const EDITS = DEPTH_PROPS.filter(({ view }) => !view);
@@ -14,7 +14,7 @@ function Count({ name, id, label, hint, slider }) {
       id={id}
       label={label}
       hint={hint}
-      value={state.value[name]}
+      value={picks[name]}
       min={min}
       max={max}
       integer
@@ -26,9 +26,9 @@ function Count({ name, id, label, hint, slider }) {
 
 export function Controls() {
   const d = text.value.depth;
-  const { depthResidual, depthMixing } = state.value;
+  const { depthResidual, depthMixing } = picks;
   const [open, setOpen] = useState(false);
-  const changed = EDITS.some(({ name, initial }) => state.value[name] !== initial);
+  const changed = EDITS.some(({ name, initial }) => picks[name] !== initial);
   const choices = (texts) => Object.entries(texts).map(([id, label]) => ({ id, text: label }));
   return (
     <div class="depth-controls">
@@ -78,7 +78,7 @@ export function Controls() {
 
 function SizesButton({ open, onClick }) {
   const d = text.value.depth;
-  const { depthWidth, depthSequences, depthLength } = state.value;
+  const { depthWidth, depthSequences, depthLength } = picks;
   return (
     <button
       type="button"

@@ -4,7 +4,7 @@ import { linearAxis, logAxis } from '../../parts/axes.js';
 import { FAMILY, labelWidth, ROOMY, shortName } from '../../parts/chart.jsx';
 import { curveData, curveSeries, markEnd, markLine } from '../../parts/curves.js';
 import { LETTERS } from '../../parts/look.js';
-import { state, text } from '../../session.js';
+import { picks, text } from '../../session.js';
 import { isBackward, isScaled, isZero } from './curves.js';
 import { axis, broken, curvesOf } from './view.js';
 
@@ -29,7 +29,7 @@ export function pictureOf(quantity) {
 const pictures = new WeakMap();
 
 function makePicture({ show }, list) {
-  const logarithmic = isLogarithmic(show, list, state.value.depthByA);
+  const logarithmic = isLogarithmic(show, list, picks.depthByA);
   const shown = logarithmic ? list.filter((curve) => !isZero(curve)).map(positive) : list;
   const curves = shown.map((curve) => (curve.count > 1 ? curve : { ...curve, low: null, high: null }));
   const structure = JSON.stringify([

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { number } from '../../format.js';
 import { LETTERS } from '../../parts/look.js';
 import { trainedOf } from '../../presets.js';
-import { announcement, set, state, text } from '../../session.js';
+import { announcement, picks, set, text } from '../../session.js';
 import { seedOf } from './job.js';
 import { lessons, noteKey } from './summary.js';
 import { entries, figures, finished, gradient, job } from './view.js';
@@ -24,7 +24,7 @@ const Link = ({ paper: [name, address] }) => (
 export function Lesson() {
   const t = text.value;
   const list = entries.value ?? [];
-  const said = lessons(list, figures.value, state.value.selected, gradient.value);
+  const said = lessons(list, figures.value, picks.selected, gradient.value);
   const words = said.map(sentence).join(t.sign.space);
   // Aloud once, and not with every seed that comes.
   useEffect(() => {
@@ -128,7 +128,7 @@ function remarks(list) {
       remark(`${size(full)}`, index, (letters) => d.reduced(letters, size(full), size(entry)));
     if (held) remark('held', index, (letters) => d.held(letters, entry.config.init_std));
     else if (rescaled) remark('std', index, d.rescaled);
-    if (trainedOf(state.value.configs[index]?.weights)) remark('trained', index, d.untrained);
+    if (trainedOf(picks.configs[index]?.weights)) remark('trained', index, d.untrained);
     for (const note of theory?.notes ?? []) {
       const key = noteKey(note);
       if (key === 'wide') continue; // it holds for all, and stands with the papers

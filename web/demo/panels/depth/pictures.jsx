@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { axisNumber, number } from '../../format.js';
 import { Chart, nameOf } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/look.js';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { isOfSublayer, isScaled, isZero } from './curves.js';
 import { drawing, pictureOf } from './drawing.js';
 import { BANDS, QUANTITIES, SUBLAYERS } from './state.js';
@@ -11,7 +11,7 @@ import { axis, broken, entries, job, matrices, mixes, painted, what } from './vi
 
 export function Picture() {
   const d = text.value.depth;
-  const { depthByA, depthBand, depthTheory, depthSeeds, configs } = state.value;
+  const { depthByA, depthBand, depthTheory, depthSeeds, configs } = picks;
   const { show, matrix, sublayer } = what.value;
   const drawn = entries.value !== null;
   useEffect(() => {
@@ -128,7 +128,7 @@ const titleOf = ({ show, matrix }) => text.value.depth.titles[show](text.value.d
 const NOTHING = { list: [], curves: [], logarithmic: false, structure: '' };
 
 function QuantityChart({ quantity, controls, small }) {
-  const { depthByA, configs } = state.value;
+  const { depthByA, configs } = picks;
   const { list, curves, logarithmic, structure } = entries.value ? pictureOf(quantity) : NOTHING;
   const next = useRef(null); // of what is drawn, set when it is built
   return (
@@ -161,7 +161,7 @@ function noteOf(quantity, list, logarithmic) {
   const { show, matrix } = quantity;
   const t = text.value;
   const d = t.depth;
-  const { depthByA, depthBand, configs } = state.value;
+  const { depthByA, depthBand, configs } = picks;
   const letters = (indices) => indices.map((index) => LETTERS[index]).join(t.sign.list);
   const seeds = Math.max(0, ...list.map(({ count }) => count));
   const missing = show === 'weights' ? withoutMatrix(matrix) : [];
@@ -213,8 +213,8 @@ function tableOf(xs, list) {
     { head: nameOf(index), values: median },
     ...(count > 2
       ? [
-          { head: `${LETTERS[index]} ${d.lows[state.value.depthBand]}`, values: low },
-          { head: `${LETTERS[index]} ${d.highs[state.value.depthBand]}`, values: high },
+          { head: `${LETTERS[index]} ${d.lows[picks.depthBand]}`, values: low },
+          { head: `${LETTERS[index]} ${d.highs[picks.depthBand]}`, values: high },
         ]
       : []),
     ...(predicted ? [{ head: `${LETTERS[index]} ${d.predicted}`, values: predicted }] : []),

@@ -4,7 +4,7 @@ import { medianSpread } from '../../numbers.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
 import { errorWords } from '../../parts/module-error.jsx';
-import { cancelled, state, text } from '../../session.js';
+import { cancelled, picks, text } from '../../session.js';
 import { broken, entries, figures, finished, gradient } from './view.js';
 
 export function Summary() {
@@ -26,7 +26,7 @@ export function Summary() {
   return (
     <section class="card">
       <h2>{d.table}</h2>
-      <Table head={head} rows={state.value.configs.map((_, index) => row(index, head.length))} caption={d.table} />
+      <Table head={head} rows={picks.configs.map((_, index) => row(index, head.length))} caption={d.table} />
       <p class="note table-note">{footnote()}</p>
     </section>
   );

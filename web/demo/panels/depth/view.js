@@ -1,12 +1,12 @@
 // What the Depth panel shows, from the state and from what the worker has sent.
 import { computed, signal } from '@preact/signals';
-import { panelResults, state } from '../../session.js';
+import { panelResults, picks } from '../../session.js';
 import { axisOf, brokenOf, collected, curveOf } from './curves.js';
 import { MATRICES } from './state.js';
 import { figuresOf, gradientOf } from './summary.js';
 
 const value = computed(() => panelResults.value.depth?.value ?? {});
-const configs = computed(() => state.value.configs.length);
+const configs = computed(() => picks.configs.length);
 
 /** What there is of the configurations that are still there; null before the first result. */
 export const entries = computed(() =>
@@ -32,7 +32,7 @@ export const mixes = computed(() => (entries.value ?? []).some(({ config }) => c
 
 /** The quantity of the main picture; a matrix or a sublayer that none has is not asked for. */
 export const what = computed(() => {
-  const { depthShow, depthMatrix, depthSublayer } = state.value;
+  const { depthShow, depthMatrix, depthSublayer } = picks;
   const matrix = matrices.value.includes(depthMatrix) || matrices.value.length === 0 ? depthMatrix : 'down';
   return { show: depthShow, matrix, sublayer: mixes.value ? depthSublayer : 'ffn' };
 });
@@ -46,7 +46,7 @@ export const figures = computed(() => (entries.value ?? []).map((entry) => figur
 
 /** A quantity's curves, of each configuration that has it: { index, ...curveOf() }. The same list while nothing changes. */
 export function curvesOf(quantity) {
-  const { depthByA, depthBand, depthTheory } = state.value;
+  const { depthByA, depthBand, depthTheory } = picks;
   const text = JSON.stringify([quantity, depthByA, depthBand, depthTheory]);
   const lists = drawn.get(entries.value) ?? new Map();
   drawn.set(entries.value, lists);

@@ -4,7 +4,7 @@ import { Chart, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/configs.jsx';
 import { outline } from '../../parts/curves.js';
 import { drawMarker } from '../../parts/marker.jsx';
-import { distributions, set, state, text } from '../../session.js';
+import { distributions, picks, set, text } from '../../session.js';
 import { placeNames } from './name-curves.js';
 
 // Many fills on top of each other say nothing.
@@ -14,11 +14,11 @@ const fillOf = (color, count) => (count > 4 ? undefined : `${color}${count > 2 ?
 const isSpike = (counts) => Math.max(...counts) > 0.6 * counts.reduce((a, b) => a + b, 0);
 
 // Shares of a configuration that is no longer there are not drawn.
-const isCurrent = (index) => index < state.value.configs.length;
+const isCurrent = (index) => index < picks.configs.length;
 
 export function Histogram() {
   const t = text.value;
-  const { signal, logShare, sigma, configs } = state.value;
+  const { signal, logShare, sigma, configs } = picks;
   const shared = distributions.value;
   const shown = shared?.histograms[signal];
   const series = (shown?.series ?? [])

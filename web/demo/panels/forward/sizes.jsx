@@ -4,15 +4,15 @@ import { logAxis } from '../../parts/axes.js';
 import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/configs.jsx';
 import { drawMarker } from '../../parts/marker.jsx';
-import { language, results, state, text } from '../../session.js';
+import { language, picks, results, text } from '../../session.js';
 import { STAGES } from '../../trace.js';
 
 // Shares of a configuration that is no longer there are not drawn.
-const isCurrent = (index) => index < state.value.configs.length;
+const isCurrent = (index) => index < picks.configs.length;
 
 export function Sizes() {
   const t = text.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const entries = results.value;
   const series = entries
     .map((entry, index) => ({ stages: entry?.result?.stages, index }))

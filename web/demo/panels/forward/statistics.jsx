@@ -2,11 +2,11 @@
 import { batchesText, count, number, spread } from '../../format.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
-import { cancelled, keys, results, state, text } from '../../session.js';
+import { cancelled, keys, picks, results, text } from '../../session.js';
 
 export function Statistics() {
   const t = text.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const anyBroken = results.value.some(
     (entry) => entry?.result && entry.result.output.finite < entry.result.output.count,
   );

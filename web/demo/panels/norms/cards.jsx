@@ -3,7 +3,7 @@ import { number } from '../../format.js';
 import { normName } from '../../parts/configs.jsx';
 import { TeX } from '../../parts/formula.jsx';
 import { ModuleError } from '../../parts/module-error.jsx';
-import { catalog, state, text } from '../../session.js';
+import { catalog, picks, text } from '../../session.js';
 import { cell, looking } from './cell.js';
 
 const COLORS = 8;
@@ -11,7 +11,7 @@ const COLORS = 8;
 /** @param walks by norm, what walk() gives @param given by norm, what the package gives, or undefined */
 export function Cards({ input, walks, given }) {
   const t = text.value.norms;
-  const { normStep } = state.value;
+  const { normStep } = picks;
   return (
     <>
       <p class="note norms-step">{t.stepNote[normStep]}</p>

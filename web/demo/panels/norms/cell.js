@@ -1,13 +1,13 @@
 // The cell that is looked at: the one the pointer is on, else the one that was chosen last.
 import { computed, signal } from '@preact/signals';
-import { state } from '../../session.js';
+import { picks } from '../../session.js';
 import { parse } from './matrix.js';
 
 const hovered = signal(null);
 const chosen = signal(0);
 
 export const cell = computed(() => {
-  const { data } = parse(state.value.normMatrix);
+  const { data } = parse(picks.normMatrix);
   return Math.min(hovered.value ?? chosen.value, data.length - 1);
 });
 

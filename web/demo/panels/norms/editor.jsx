@@ -2,7 +2,7 @@
 import { axisNumber } from '../../format.js';
 import { LabelledNumber, Segmented } from '../../parts/controls.jsx';
 import { TypedNumber } from '../../parts/field.jsx';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { cell, looking } from './cell.js';
 import { EXAMPLES, MOST, parse, print, readNumber, resized, vectorOf, vectorTextOf } from './matrix.js';
 import { STEPS } from './state.js';
@@ -11,7 +11,7 @@ const edit = (matrix) => set({ normMatrix: print(matrix) }, 'norm matrix');
 
 export function Examples() {
   const t = text.value.norms;
-  const { normMatrix } = state.value;
+  const { normMatrix } = picks;
   return (
     <fieldset class="norms-examples">
       <legend class="caption">{t.examples}</legend>
@@ -32,7 +32,7 @@ export function Examples() {
 
 export function StepControl() {
   const t = text.value.norms;
-  const { normStep } = state.value;
+  const { normStep } = picks;
   return (
     <Segmented
       label={t.step}
@@ -46,7 +46,7 @@ export function StepControl() {
 
 export function Settings() {
   const t = text.value.norms;
-  const { normMatrix, normEps, normGroups } = state.value;
+  const { normMatrix, normEps, normGroups } = picks;
   const matrix = parse(normMatrix);
   return (
     <div class="norms-settings">
@@ -85,8 +85,8 @@ export function Settings() {
 
 export function Editor() {
   const t = text.value.norms;
-  const { normWeight, normBias } = state.value;
-  const matrix = parse(state.value.normMatrix);
+  const { normWeight, normBias } = picks;
+  const matrix = parse(picks.normMatrix);
   const { b, d } = matrix;
   const features = Array.from({ length: d }, (_, c) => c);
   return (

@@ -1,5 +1,5 @@
 // The four steps of a norm, walked through on a small matrix, for five norms side by side.
-import { panelResults, state, text } from '../../session.js';
+import { panelResults, picks, state, text } from '../../session.js';
 import { Cards } from './cards.jsx';
 import { Editor, Examples, Settings, StepControl } from './editor.jsx';
 import { inputOf } from './job.js';
@@ -9,7 +9,7 @@ import './style.css';
 
 export function Norms() {
   const t = text.value.norms;
-  const { normMask } = state.value;
+  const { normMask } = picks;
   const input = takes(inputOf(state.value));
   const walks = Object.fromEntries(NORMS.map((name) => [name, walk(name, input, normMask)]));
   const { value } = panelResults.value.forward ?? {};

@@ -3,7 +3,7 @@ import { axisNumber, number, percent } from '../../format.js';
 import { Table } from '../../parts/chart.jsx';
 import { normName } from '../../parts/configs.jsx';
 import { LabelledNumber } from '../../parts/controls.jsx';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { cell } from './cell.js';
 import { BOUND, channelCount, inUnits, onePass, realDifference, walk } from './steps.js';
 
@@ -58,7 +58,7 @@ function OnePass({ values, variance }) {
 
 export function BatchNormTable({ input, ways }) {
   const t = text.value.norms;
-  const { normMask, normSeen } = state.value;
+  const { normMask, normSeen } = picks;
   const { d, padding } = input;
   const channel = cell.value % d;
   const hasPadding = padding.includes(true);
@@ -105,7 +105,7 @@ export function BatchNormTable({ input, ways }) {
 function BatchNormText({ input, ways }) {
   const t = text.value;
   const n = t.norms;
-  const { normSeen } = state.value;
+  const { normSeen } = picks;
   const { b, padding } = input;
   const counted = ways?.[1] && realDifference(ways[1].y, ways[0].y, input);
   const said = [

@@ -5,13 +5,13 @@ import { Chart, labelWidth, nameOf, ROOMY, shortName, Table } from '../../parts/
 import { ConfigName } from '../../parts/controls.jsx';
 import { curveData, curveSeries, markLine } from '../../parts/curves.js';
 import { LETTERS, lookOf } from '../../parts/look.js';
-import { cancelled, panelResults, state, text } from '../../session.js';
+import { cancelled, panelResults, picks, text } from '../../session.js';
 import './style.css';
 
 const waiting = () => (cancelled.value ? '–' : '…');
 const speed = () => panelResults.value.speed?.value ?? {};
 /** Those of configurations that are there. */
-const current = (list = []) => list.slice(0, state.value.configs.length);
+const current = (list = []) => list.slice(0, picks.configs.length);
 
 // ---- The parts of a block
 
@@ -29,11 +29,7 @@ export function Parts() {
       <div class="parts" aria-hidden="true">
         {list.map((one, index) => one.block && <PartBars key={index} {...{ one, index }} />)}
       </div>
-      <Table
-        head={t.head}
-        rows={state.value.configs.flatMap((_, index) => partRows(list[index], index))}
-        caption={t.title}
-      />
+      <Table head={t.head} rows={picks.configs.flatMap((_, index) => partRows(list[index], index))} caption={t.title} />
       <p class="note table-note">{t.explain}</p>
     </section>
   );
@@ -116,7 +112,7 @@ export function Norms() {
 /** @param {{ of: 'rows' | 'width' }} props */
 export function Sweep({ of }) {
   const t = text.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const { sizes = [], lines = [] } = speed()[of] ?? {};
   const all = current(lines);
   // Sizes that no configuration reaches are not drawn.

@@ -2,7 +2,7 @@
 import { useRef } from 'preact/hooks';
 import { LETTERS } from '../../parts/configs.jsx';
 import { TRAINED } from '../../presets.js';
-import { state, text, update } from '../../session.js';
+import { picks, state, text, update } from '../../session.js';
 import { openWeights, stopOpening } from './open-file.js';
 import { opening, weightFiles, weightsError } from './opened.js';
 import { isFull, needed, withTrained } from './subject.js';
@@ -23,7 +23,7 @@ export function Chooser() {
               key={trained.id}
               type="button"
               class="button small"
-              disabled={isFull(state.value) && !state.value.configs.some(({ weights }) => weights === trained.id)}
+              disabled={isFull(state.value) && !picks.configs.some(({ weights }) => weights === trained.id)}
               onClick={() => update(withTrained(state.value, trained), `weights ${trained.id}`)}
             >
               {trained.name}

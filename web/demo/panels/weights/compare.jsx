@@ -6,7 +6,7 @@ import { activationName, normName } from '../../parts/configs.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
 import { labelOf } from '../../parts/field.jsx';
 import { ModuleError } from '../../parts/module-error.jsx';
-import { catalog, state, text, update } from '../../session.js';
+import { catalog, picks, state, text, update } from '../../session.js';
 import { MAX_CONFIGS } from '../../state.js';
 import { isMissing } from './opened.js';
 import { isFull, sharing, swapsOf, withSwap, withTrained } from './subject.js';
@@ -83,7 +83,7 @@ const MOST = 3;
 function changedText(index, values) {
   const t = text.value.weights.compare;
   const { fields } = catalog.value;
-  const own = valuesOf(state.value.configs[index], fields);
+  const own = valuesOf(picks.configs[index], fields);
   const changed = fields.filter(({ name }) => own[name] !== values[name]);
   if (changed.length === 0) return t.asIs;
   const said = changed.slice(0, MOST).map((field) => {

@@ -4,7 +4,7 @@ import { referenceTo } from '../../files/reference.js';
 import { count, si } from '../../format.js';
 import { Table } from '../../parts/chart.jsx';
 import { activationName, Letter, normName } from '../../parts/configs.jsx';
-import { catalog, state, text, update } from '../../session.js';
+import { catalog, picks, state, text, update } from '../../session.js';
 import { MAX_CONFIGS } from '../../state.js';
 import { closeWeights } from './open-file.js';
 import { isFull, switchLayer, withLayer } from './subject.js';
@@ -144,7 +144,7 @@ function blockText({ fixed, start }) {
 
 function Use({ file, layer }) {
   const t = text.value.weights.file;
-  const { configs, selected } = state.value;
+  const { configs, selected } = picks;
   const reference = referenceTo(file.name, layer);
   const chosen = configs[selected].weights === reference;
   const next = switchLayer(state.value, file, layer);
@@ -165,7 +165,7 @@ function Use({ file, layer }) {
 
 function UsedBy({ file, layer }) {
   const t = text.value.weights.file;
-  const { configs } = state.value;
+  const { configs } = picks;
   const reference = referenceTo(file.name, layer);
   const users = configs.flatMap(({ weights }, index) => (weights === reference ? [index] : []));
   if (users.length > 0) return users.map((index) => <Letter key={index} index={index} />);

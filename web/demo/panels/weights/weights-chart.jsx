@@ -2,7 +2,7 @@
 import { axisNumber, count, number, percent, power, powers } from '../../format.js';
 import { Chart, FAMILY, Table } from '../../parts/chart.jsx';
 import { outline } from '../../parts/curves.js';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { isMissing, openedAs } from './opened.js';
 import { normalShares } from './stats.js';
 import { nameOfTrained } from './subject.js';
@@ -22,7 +22,7 @@ export const axisLabel = (label, colors) => ({
 
 export function WeightsChart({ subject, result }) {
   const t = text.value.weights.weights;
-  const { weightsLog: log } = state.value;
+  const { weightsLog: log } = picks;
   const { spread, tensors } = result.figures ?? {};
   const series = (spread?.series ?? [])
     .map(({ counts, outside }, i) => {

@@ -6,14 +6,14 @@ import { ConfigName } from '../../parts/controls.jsx';
 import { labelOf } from '../../parts/field.jsx';
 import { Formula } from '../../parts/formula.jsx';
 import { drawingOf, Wiring } from '../../parts/wiring.jsx';
-import { catalog, results, set, state, text } from '../../session.js';
+import { catalog, picks, results, set, text } from '../../session.js';
 import { compare } from '../../wiring.js';
 import { MAX_BYTES } from './gradients.js';
 
 /** @param props.reference the place of the configuration that it is compared with, or null */
 export function Card({ config, index, all, reference, gradient, onEdit }) {
   const t = text.value;
-  const { selected } = state.value;
+  const { selected } = picks;
   const values = all[index];
   const other = reference === null ? null : all[reference];
   const edit = (field) => {
@@ -58,7 +58,7 @@ const MOST = 6;
 function Changes({ index, reference, values, other }) {
   const t = text.value;
   const { fields } = catalog.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const differing = differences(configs[reference], configs[index], fields);
   const letter = LETTERS[reference];
   if (differing.size === 0) return <p class="note">{t.wiring.same(letter)}</p>;

@@ -2,7 +2,7 @@
 import { number } from '../../format.js';
 import { Table } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
-import { cancelled, state, text } from '../../session.js';
+import { cancelled, picks, text } from '../../session.js';
 
 export function Gradients({ entries }) {
   const t = text.value;
@@ -15,7 +15,7 @@ export function Gradients({ entries }) {
       <h2>{t.wiring.gradientTable}</h2>
       <p class="note">{t.wiring.gradientNote}</p>
       <Table
-        head={[t.wiring.place, ...state.value.configs.map((_, index) => <ConfigName key={index} index={index} />)]}
+        head={[t.wiring.place, ...picks.configs.map((_, index) => <ConfigName key={index} index={index} />)]}
         rows={places.map((edge) => [
           t.wiring.edges[edge],
           ...entries.map((entry) => (entry?.edges?.[edge] === undefined ? waiting(entry) : number(entry.edges[edge]))),

@@ -2,7 +2,7 @@
 import { drawnOf } from '../../fields.js';
 import { LETTERS } from '../../parts/configs.jsx';
 import { Segmented } from '../../parts/controls.jsx';
-import { catalog, panelResults, set, state, text } from '../../session.js';
+import { catalog, panelResults, picks, set, text } from '../../session.js';
 import { Card } from './card.jsx';
 import { Code } from './code.jsx';
 import { Gradients, Legend } from './gradient-table.jsx';
@@ -13,7 +13,7 @@ import './style.css';
 export function WiringPanel({ onEdit }) {
   const t = text.value.wiring;
   const { space } = text.value.sign;
-  const { configs, selected, wiringShow, wiringAgainst } = state.value;
+  const { configs, selected, wiringShow, wiringAgainst } = picks;
   const all = configs.map((config) => drawnOf(config, catalog.value.fields));
   const entries = wiringShow === 'gradient' ? (panelResults.value.wiring?.value?.entries ?? []) : [];
   const strokes = strokeScale(entries);
@@ -56,14 +56,14 @@ export function WiringPanel({ onEdit }) {
 
 /** The place of the configuration that one is compared with; null if with none. */
 function referenceOf(index) {
-  const { wiringAgainst } = state.value;
+  const { wiringAgainst } = picks;
   if (index === 0 || wiringAgainst === 'none') return null;
   return wiringAgainst === 'first' ? 0 : index - 1;
 }
 
 function Controls() {
   const t = text.value.wiring;
-  const { configs, wiringShow, wiringAgainst } = state.value;
+  const { configs, wiringShow, wiringAgainst } = picks;
   const letters = { first: LETTERS[0] };
   return (
     <div class="controls">
@@ -89,7 +89,7 @@ function Controls() {
 
 function GradientText({ entries }) {
   const rows = new Set(entries.flatMap((entry) => entry?.rows ?? []));
-  const { seed } = state.value;
+  const { seed } = picks;
   const list = [...rows].sort((a, b) => b - a);
   return text.value.wiring.gradientExplain(list.join('/') || '…', seed);
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { count, number, percent, spread } from '../../format.js';
 import { depthJob } from '../../panels/depth/job.js';
 import { fieldsOf } from '../../presets.js';
-import { keys, language, panelResults, results, set, state, text } from '../../session.js';
+import { keys, language, panelResults, picks, results, set, state, text } from '../../session.js';
 import { MEASURES } from './measures.js';
 import { SOURCES } from './sources.js';
 import { isAtStop } from './stop-state.js';
@@ -44,7 +44,7 @@ const figures = {
 
 export function TourCard() {
   const t = text.value.shell.tour;
-  const { tour } = state.value;
+  const { tour } = picks;
   const heading = useRef(null);
   const card = useRef(null);
   useEffect(() => {
@@ -123,7 +123,7 @@ function showPicture(chart, own, leftAt) {
 /** Back, a link to each stop, next. */
 function Steps({ words }) {
   const t = text.value.shell.tour;
-  const { tour } = state.value;
+  const { tour } = picks;
   const last = tour === STOPS.length;
   return (
     <nav class="tour-steps" aria-label={t.stops}>
@@ -157,7 +157,7 @@ function Steps({ words }) {
 }
 
 function Stop({ stop, words }) {
-  const { tour } = state.value;
+  const { tour } = picks;
   const measured = useMeasured();
   // Where what holds depends on what is measured, there is a text for each outcome.
   const holds = stop.holds[measured?.outcome ?? 'unknown'] ?? stop.holds;
@@ -186,7 +186,7 @@ function Stop({ stop, words }) {
 
 function Measured({ stop, words, measured }) {
   const t = text.value.shell.tour;
-  const { tour } = state.value;
+  const { tour } = picks;
   if (!isAtStop(state.value)) {
     return (
       <div class="tour-measured">
@@ -242,7 +242,7 @@ function useMeasured() {
 function currentDepth() {
   const { value } = panelResults.value.depth ?? {};
   const wanted = depthJob(state.value, {
-    configs: state.value.configs.map((config) => ({ fields: fieldsOf(config) })),
+    configs: picks.configs.map((config) => ({ fields: fieldsOf(config) })),
   });
   const { asked, ...job } = value?.job ?? {}; // asked: the tokens before they were bounded
   return JSON.stringify({ ...job, ...asked }) === JSON.stringify(wanted) ? value : null;
@@ -251,6 +251,6 @@ function currentDepth() {
 function currentTraining() {
   const { value: session } = trainingSession;
   if (!session || session.isBehind?.value) return null;
-  const end = state.value.trainSteps;
+  const end = picks.trainSteps;
   return session.runs.value.map(({ status, steps, tests, parameters }) => ({ status, steps, tests, parameters, end }));
 }
