@@ -8,7 +8,7 @@ import { completed, resolved } from '../../web/demo/fields.js';
 import { gradientsOf } from '../../web/demo/panels/wiring/gradients.js';
 import { presetOf } from '../../web/demo/presets.js';
 import { pytorchCode } from '../../web/demo/pytorch.js';
-import { openLab, settled, shots, skip } from './harness.js';
+import { eventually, openLab, settled, shots, skip } from './harness.js';
 
 let lab;
 let an;
@@ -107,12 +107,14 @@ test('presets are found by what they are made of, and come with their attention'
   const { page, finish } = await lab.open('panel=wiring&rows=4');
   await page.waitForSelector('.wiring-card');
   await page.click('text=Add a configuration');
-  assert.ok((await page.$$('.preset-item')).length >= 50);
+  await page.waitForFunction(() => document.querySelectorAll('.preset-item').length >= 50);
   await page.fill('dialog input[type=search]', 'swiglu 576');
-  assert.deepEqual(await page.$$eval('.preset-item b', (all) => all.map((node) => node.textContent)), ['SmolLM2-135M']);
+  const found = () => page.$$eval('.preset-item b', (all) => all.map((node) => node.textContent));
+  await eventually(async () => assert.deepEqual(await found(), ['SmolLM2-135M']));
   assert.match(await page.getAttribute('.preset-item a', 'href'), /huggingface\.co\/HuggingFaceTB\/SmolLM2-135M/);
   await page.fill('dialog input[type=search]', 'electra');
   await page.screenshot({ path: join(shots, 'add-search.png') });
+  await eventually(async () => assert.ok((await found()).every((name) => /electra/i.test(name))));
   await page.click('text=+ attention');
   await page.waitForSelector('.config-card >> text=ELECTRA-small, layer');
   await hashHas(page, 'preset:electra_small_layer');

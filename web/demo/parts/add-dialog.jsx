@@ -1,14 +1,16 @@
-// Presets, trained weights and copies of what is there. A native dialog: it keeps the focus and closes on Escape.
-import { useEffect, useRef, useState } from 'preact/hooks';
+// Presets, trained weights and copies of what is there.
+import { useState } from 'preact/hooks';
 import { estimate } from '../compute.js';
 import { valuesOf } from '../fields.js';
 import { si } from '../format.js';
 import { weightFiles } from '../panels/weights/opened.js';
 import { layerConfig } from '../panels/weights/subject.js';
 import { counterpart, PRESET_GROUPS, PRESETS, TRAINED } from '../presets.js';
-import { catalog, state, text, update } from '../session.js';
+import { catalog, picks, state, text, update } from '../session.js';
+import { Staged, useAfterPaint, useLater } from '../shell/later.js';
 import { addConfig, duplicateConfig } from '../state.js';
 import { LETTERS, Letter, summaryOf } from './configs.jsx';
+import { Dialog } from './dialog.jsx';
 import { omitsText } from './inspector.jsx';
 
 const ofPreset = ({ id, name }) => ({ name, preset: id, weights: '', values: {} });
@@ -25,68 +27,44 @@ const finder = (query) => {
 
 export function AddDialog({ onClose }) {
   const t = text.value;
-  const dialog = useRef(null);
   const [query, setQuery] = useState('');
-  useEffect(() => dialog.current.showModal(), []);
-  const find = finder(query);
+  const find = finder(useAfterPaint(query)); // what is typed is seen before the list follows
+  const complete = useLater(true);
   const add = (next) => {
     update(next, 'add');
-    dialog.current.close();
+    onClose();
   };
-  const items = (list, toConfig) =>
+  const presets = (title, list, toConfig) => [
+    title,
     list
-      .map((entry) => ({ entry, config: toConfig(entry) }))
-      .filter(({ config }) => find(config.name, summaryOf(config), placementOf(config)))
-      .map(({ entry, config }) => (
-        <PresetItem key={entry.id} {...{ entry, config }} onAdd={(chosen) => add(addConfig(state.value, chosen))} />
-      ));
-  const copies = state.value.configs
-    .map((config, index) => ({ config, index }))
-    .filter(({ config }) => find(config.name, summaryOf(config)))
-    .map(({ config, index }) => (
-      <CopyItem key={index} {...{ config, index }} onAdd={() => add(duplicateConfig(state.value, index))} />
-    ));
-  const layers = weightFiles.value.map((file) => {
-    const found = file.summary.layers.filter(({ usable, key }) => usable && find(file.name, key));
-    const shown = found.slice(0, LISTED).map((layer) => {
-      const config = layerConfig(file, layer);
-      return (
-        <PresetItem
-          key={layer.key}
-          entry={{ id: layer.key, name: config.name, omits: [] }}
-          config={config}
-          onAdd={() => add(addConfig(state.value, config))}
-        />
-      );
-    });
-    return [t.dialog.ofFile(file.name), shown, found.length - shown.length];
+      .filter((entry) => find(wordsOf(entry, toConfig)))
+      .map((entry) => {
+        const onAdd = (chosen) => add(addConfig(state.value, chosen));
+        return <PresetItem key={entry.id} entry={entry} config={toConfig(entry)} onAdd={onAdd} />;
+      }),
+  ];
+  const [first, ...others] = PRESET_GROUPS.map((group) => () => {
+    const list = PRESETS.filter((entry) => entry.group === group);
+    return presets(t.dialog[group], list, ofPreset);
   });
+  const rest = () => [
+    ...others.map((group) => group()),
+    presets(t.dialog.trained, TRAINED, ofTrained),
+    copiesOf(find, t, add),
+  ];
   const groups = [
-    ...layers,
-    ...PRESET_GROUPS.map((group) => [
-      t.dialog[group],
-      items(
-        PRESETS.filter((entry) => entry.group === group),
-        ofPreset,
-      ),
-    ]),
-    [t.dialog.trained, items(TRAINED, ofTrained)],
-    [t.dialog.current, copies],
-  ].filter(([, found]) => found.length > 0);
-  const count = groups.reduce((sum, [, found]) => sum + found.length, 0);
+    ...weightFiles.value.map((file) => layersOf(file, find, t, add)),
+    first(),
+    ...(complete ? rest() : []),
+  ];
+  const found = groups.filter(([, items]) => items.length > 0);
+  const count = found.reduce((sum, [, items]) => sum + items.length, 0);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog; Escape is the dialog's own key
-    <dialog
-      class="add-dialog"
-      ref={dialog}
-      aria-labelledby="add-title"
-      onClose={onClose}
-      onClick={(event) => event.target === dialog.current && dialog.current.close()}
-    >
+    <Dialog class={`add-dialog ${complete ? '' : 'filling'}`} labelledby="add-title" onClose={onClose}>
       <div class="dialog-head">
         <h2 id="add-title">{t.dialog.title}</h2>
         <span class="note" aria-live="polite">
-          {count > 0 && t.dialog.count(count)}
+          {complete && count > 0 && t.dialog.count(count)}
         </span>
         <input
           type="search"
@@ -95,25 +73,63 @@ export function AddDialog({ onClose }) {
           value={query}
           onInput={(event) => setQuery(event.target.value)}
         />
-        <button type="button" class="quiet" onClick={() => dialog.current.close()}>
+        <button type="button" class="quiet" onClick={onClose}>
           {t.configs.close}
         </button>
       </div>
       <div class="dialog-body">
-        {groups.map(([title, found, more]) => (
-          <section key={title}>
-            <h3>{title}</h3>
-            <ul class="preset-list">{found}</ul>
-            {more > 0 && <p class="note">{t.dialog.more(more)}</p>}
-          </section>
+        {found.map(([title, items, more]) => (
+          <Staged key={title}>
+            <section>
+              <h3>{title}</h3>
+              <ul class="preset-list">{items}</ul>
+              {more > 0 && <p class="note">{t.dialog.more(more)}</p>}
+            </section>
+          </Staged>
         ))}
-        {groups.length === 0 && <p class="note">{t.dialog.none}</p>}
+        {complete && found.length === 0 && <p class="note">{t.dialog.none}</p>}
       </div>
-    </dialog>
+    </Dialog>
   );
 }
 
-const placementOf = (config) => valuesOf(config, catalog.value.fields).placement;
+function copiesOf(find, t, add) {
+  const copies = picks.configs
+    .map((config, index) => ({ config, index }))
+    .filter(({ config }) => find(config.name, summaryOf(config)))
+    .map(({ config, index }) => (
+      <CopyItem key={index} {...{ config, index }} onAdd={() => add(duplicateConfig(state.value, index))} />
+    ));
+  return [t.dialog.current, copies];
+}
+
+function layersOf(file, find, t, add) {
+  const found = file.summary.layers.filter(({ usable, key }) => usable && find(file.name, key));
+  const shown = found.slice(0, LISTED).map((layer) => {
+    const config = layerConfig(file, layer);
+    return (
+      <PresetItem
+        key={layer.key}
+        entry={{ id: layer.key, name: config.name, omits: [] }}
+        config={config}
+        onAdd={() => add(addConfig(state.value, config))}
+      />
+    );
+  });
+  return [t.dialog.ofFile(file.name), shown, found.length - shown.length];
+}
+
+// What a preset is found by, made once in each language.
+const known = new WeakMap();
+function wordsOf(entry, toConfig) {
+  const t = text.value;
+  if (known.get(entry)?.t !== t) {
+    const config = toConfig(entry);
+    const { placement } = valuesOf(config, catalog.value.fields);
+    known.set(entry, { t, words: [config.name, summaryOf(config), placement].join(' ') });
+  }
+  return known.get(entry).words;
+}
 
 function PresetItem({ entry, config, onAdd }) {
   const t = text.value;
