@@ -24,16 +24,37 @@ function ticks(low, high, most) {
   return list.filter((value) => value >= low * 0.999 && value <= high * 1.001);
 }
 
+/** The least and the largest of those values that are finite, and positive if only these count; null without any. */
+function extentOf(values, positive) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value === null || !Number.isFinite(value) || (positive && value <= 0)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low > high ? null : [low, high];
+}
+
+// A function of an array, computed once as long as it is the same array: a chart asks for the range of its axis many times.
+function once(compute) {
+  let [known, result] = [null, null];
+  return (values) => {
+    if (values !== known) [known, result] = [values, compute(values)];
+    return result;
+  };
+}
+
 /**
  * A logarithmic y axis for positive values: { scale, axis } as uPlot takes them. Over more than three decades only powers
  * of ten have labels, and as powers.
  * @param {() => number[]} current the values that are drawn now
  */
 export function logAxis(current, { size = 44, most = 8 } = {}) {
-  const range = () => {
-    const known = current().filter((value) => value > 0 && Number.isFinite(value));
-    return known.length > 0 ? outward(Math.min(...known), Math.max(...known) * 1.0001) : [1, 10];
-  };
+  const rangeOf = once((values) => {
+    const known = extentOf(values, true);
+    return known ? outward(known[0], known[1] * 1.0001) : [1, 10];
+  });
+  const range = () => rangeOf(current());
   const label = ([low, high], value) =>
     high / low > 1000 || value < 1e-3 || value >= 1e4 ? powerOf(value) : axisNumber(value);
   return {
@@ -43,7 +64,10 @@ export function logAxis(current, { size = 44, most = 8 } = {}) {
       incrs: (_u, _axis, min, max) => [Math.max(5, max - min)], // uPlot's own end at 5e32, above which it would draw no axis
       splits: () => ticks(...range(), most),
       filter: (_, splits) => splits, // uPlot's own drops what is no power of ten
-      values: (_, splits) => splits.map((value) => label(range(), value)),
+      values: (_, splits) => {
+        const ends = range();
+        return splits.map((value) => label(ends, value));
+      },
     },
   };
 }
@@ -60,15 +84,15 @@ function powerOf(value) {
  * @param {() => number[]} current the values that are drawn now
  */
 export function linearAxis(current, { size = 44, space = 48, most = Infinity } = {}) {
-  const range = () => {
-    const known = current().filter(Number.isFinite);
-    if (known.length === 0) return [0, 1];
-    const [low, high] = [Math.min(...known), Math.max(...known)];
+  const range = once((values) => {
+    const known = extentOf(values, false);
+    if (!known) return [0, 1];
+    const [low, high] = known;
     const pad = 0.06 * (high - low || Math.abs(high) || 1);
     return [low >= 0 && low < 0.7 * high ? 0 : low - pad, Math.min(high + pad, most)];
-  };
+  });
   return {
-    scale: { range },
+    scale: { range: () => range(current()) },
     axis: { size, space, values: (_, splits) => splits.map(axisNumber) },
   };
 }

@@ -1,10 +1,11 @@
 // A uPlot chart with direct labels, markers, a read-out for pointer and keyboard, and the same figures as a table.
+import { useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { dark, state, text } from '../session.js';
+import { dark, picks, text } from '../session.js';
 import { useChartExport } from '../shell/export/chart-entry.js';
 import { ExportChart } from '../shell/export-menu.jsx';
-import { useAfterPaint } from '../shell/later.js';
+import { afterPaint, useAfterPaint } from '../shell/later.js';
 import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
 
@@ -47,7 +48,7 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
   const t = text.value;
   const [pressed, setPressed] = useState(false);
   const asTable = useAfterPaint(pressed);
-  const [said, setSaid] = useState('');
+  const said = useSignal('');
   const [focused, setFocused] = useState(false); // one that only follows another's cursor is not read aloud
   const place = useRef(null);
   const plot = useRef(null);
@@ -101,7 +102,9 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
           },
         ],
         setCursor: [
-          (self) => setSaid(self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx)),
+          (self) => {
+            said.value = self.cursor.idx === null || self.cursor.left < 0 ? '' : readout(self.cursor.idx);
+          },
         ],
       },
     };
@@ -173,7 +176,7 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
         <div>
           <h2>{title}</h2>
           <p class="note readout" aria-live={focused ? 'polite' : 'off'}>
-            {said || note}
+            <Said words={said} note={note} />
           </p>
         </div>
         <div class="card-tools">
@@ -213,6 +216,9 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
   );
 }
 
+// By itself: a cursor that moves over many charts draws these words anew and nothing else.
+const Said = ({ words, note }) => words.value || note;
+
 /** About the width of a label in the charts' bold type; a CJK sign is as wide as one and a half others. */
 export const labelWidth = (name, size) =>
   size * [...name].reduce((sum, sign) => sum + (sign > '\u2e80' ? 1.02 : 0.66), 0);
@@ -220,7 +226,7 @@ export const labelWidth = (name, size) =>
 /** From this width on configurations are labelled with names, below with letters. */
 export const ROOMY = 380;
 
-export const nameOf = (index) => `${LETTERS[index]} ${state.value.configs[index]?.name ?? ''}`;
+export const nameOf = (index) => `${LETTERS[index]} ${picks.configs[index]?.name ?? ''}`;
 
 /** At most as wide as 16 Latin letters. */
 export function shortName(index) {
@@ -276,8 +282,7 @@ function drawLabels(u, labels, colors) {
       const [start, end] = extent({ left, width, align });
       ctx.fillStyle = colors.surface;
       ctx.fillRect(start - 3 * scale, top - line / 2, end - start + 6 * scale, line);
-    }
-    ctx.strokeText(name, left, top);
+    } else ctx.strokeText(name, left, top);
     ctx.fillStyle = colors.text[index] ?? colors.muted;
     ctx.fillText(name, left, top);
     if (!marked) continue;
@@ -313,12 +318,21 @@ function Figures({ of: table, most = Infinity, ...rest }) {
   const { head, rows } = typeof table === 'function' ? table() : table;
   const stride = Math.ceil(rows.length / most) || 1;
   const some = rows.filter((_, i) => i % stride === 0 || i === rows.length - 1);
+  const shown = useGrowing(Number.isFinite(most) ? some.length : 0);
   return (
     <>
       {stride > 1 && <p class="note">{text.value.chart.everyNth(stride)}</p>}
-      <Table head={head} rows={some} {...rest} />
+      <Table head={head} rows={Number.isFinite(most) ? some.slice(0, shown) : some} {...rest} />
     </>
   );
+}
+
+// How many of these rows are drawn: a few more with every frame, since all at once hold the page up.
+const AT_ONCE = 20;
+function useGrowing(length) {
+  const [count, setCount] = useState(AT_ONCE);
+  useEffect(() => (count < length ? afterPaint(() => setCount(count + AT_ONCE)) : undefined), [count, length]);
+  return count;
 }
 
 /** A table in a box of its own, so that the page never scrolls sideways. */

@@ -1,6 +1,19 @@
 // What waits for the next frame, so that the page answers at once and no task is a long one.
 import { useEffect, useState } from 'preact/hooks';
 
+// From an input on its answer has the page to itself for this many milliseconds.
+const ANSWER = 200;
+let acted = -Infinity;
+for (const type of ['pointerdown', 'pointerup', 'keydown', 'input']) {
+  const note = () => {
+    acted = performance.now();
+  };
+  addEventListener(type, note, { capture: true, passive: true });
+}
+
+/** Whether the page answers an input, so that what can wait had better wait. */
+export const isAnswering = () => performance.now() - acted < ANSWER;
+
 /** Calls act once the next frame has been painted; a hidden page has none. Returns what takes it back. */
 export function afterPaint(act) {
   let timer = 0;

@@ -1,13 +1,15 @@
 // The strip of panels. On a phone it scrolls by itself, the page does not; the shown panel's tab is always in view.
 import { useEffect, useRef } from 'preact/hooks';
-import { set, state, text } from '../session.js';
+import { picks, set, text } from '../session.js';
 import { PANELS } from '../state.js';
+import { afterPaint } from './later.js';
 
 export function Tabs({ panels }) {
   const t = text.value;
-  const { panel } = state.value;
+  const { panel } = picks;
   const strip = useRef(null);
-  useEffect(() => bringIntoView(strip.current, panel), [panel, t]);
+  // After the frame: what it measures is known then, and need not be laid out for it.
+  useEffect(() => afterPaint(() => bringIntoView(strip.current, panel)), [panel, t]);
   const move = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const index = PANELS.indexOf(panel);
@@ -41,6 +43,7 @@ export function Tabs({ panels }) {
 
 // Only the strip is scrolled: scrollIntoView would move the page too.
 function bringIntoView(strip, panel) {
-  const tab = document.getElementById(`tab-${panel}`);
+  const tab = strip && document.getElementById(`tab-${panel}`);
+  if (!tab) return;
   strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - (strip.clientWidth - tab.offsetWidth) / 2;
 }

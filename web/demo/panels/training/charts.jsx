@@ -3,7 +3,7 @@ import { axisNumber, number } from '../../format.js';
 import { Chart, FAMILY, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { markEnd, markLine } from '../../parts/curves.js';
 import { LETTERS } from '../../parts/look.js';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { begun, curves, exploded, limit, order, runs, slow, task, ticks } from './session.js';
 import { axisOf, chanceOf, columnsOf, lastStep } from './view.js';
 
@@ -12,7 +12,7 @@ export const SYNC = 'training';
 
 export function LossChart() {
   const t = text.value.training;
-  const { trainLog } = state.value;
+  const { trainLog } = picks;
   return (
     <Line
       channel="loss"
@@ -53,7 +53,7 @@ export function RateChart() {
 
 function Line({ channel, title, note, log, controls }) {
   const t = text.value;
-  const { configs } = state.value;
+  const { configs } = picks;
   const indices = order.value.split(',').map((_, index) => index);
   const data = () => columnsOf(channel, log);
   return (
@@ -136,8 +136,9 @@ function labelOf(u, index, count, { nameFor, size }) {
 // One name for all where there is only one line to be seen.
 function namesOf(u, indices, words) {
   const labels = indices.flatMap((index) => labelOf(u, index, indices.length, words));
-  const thin = u.data.slice(1, 1 + indices.length).map(String);
-  if (labels.length < 2 || thin.some((line) => line !== thin[0])) return labels;
+  const [first, ...others] = u.data.slice(1, 1 + indices.length);
+  const isFirst = (line) => line.every((value, i) => value === first[i]);
+  if (labels.length < 2 || !others.every(isFirst)) return labels;
   return [{ ...labels[0], index: undefined, name: text.peek().training.all }];
 }
 

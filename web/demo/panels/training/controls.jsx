@@ -1,13 +1,13 @@
 // What the Training panel asks for: the run itself, and its settings.
 import { TypedNumber } from '../../parts/field.jsx';
-import { set, state, text } from '../../session.js';
+import { picks, set, text } from '../../session.js';
 import { pause, phase, reset, start, step, task } from './session.js';
 import { OPTIMIZERS, RECIPES, SCHEDULES, SPEEDS, TASKS, TRAINING_PROPS } from './state.js';
 
 const propOf = (name) => TRAINING_PROPS.find((prop) => prop.name === name);
 
 /** What a setting is under the task's own recipe. */
-const recommended = (name) => RECIPES[state.value.trainTask][name] ?? propOf(name).initial;
+const recommended = (name) => RECIPES[picks.trainTask][name] ?? propOf(name).initial;
 
 export function RunControls({ open, onToggle }) {
   const t = text.value.training;
@@ -20,7 +20,7 @@ export function RunControls({ open, onToggle }) {
         <select
           class="training-select"
           id="train-speed"
-          value={state.value.trainSpeed}
+          value={picks.trainSpeed}
           onChange={(event) => set({ trainSpeed: event.target.value })}
         >
           {SPEEDS.map((speed) => (
@@ -76,7 +76,7 @@ const Pause = () => (
 
 function TaskChoice() {
   const t = text.value.training;
-  const { trainTask } = state.value;
+  const { trainTask } = picks;
   return (
     <label class="labelled" title={t.taskHelp[trainTask]}>
       <span class="caption">{t.task}</span>
@@ -99,7 +99,7 @@ function TaskChoice() {
 export function Settings() {
   const t = text.value.training;
   const names = TRAINING_PROPS.filter(({ view }) => !view).map(({ name }) => name);
-  const changed = names.filter((name) => name !== 'trainTask' && state.value[name] !== recommended(name));
+  const changed = names.filter((name) => name !== 'trainTask' && picks[name] !== recommended(name));
   return (
     <section class="training-settings" id="training-settings" aria-label={t.settings}>
       <div class="training-knobs">
@@ -131,12 +131,12 @@ export function Settings() {
 // Where the page takes fewer samples than asked for.
 function reducedBatch() {
   const { batch } = task.value ?? {};
-  return batch !== undefined && batch < state.value.trainBatch ? text.value.training.reduced(batch) : null;
+  return batch !== undefined && batch < picks.trainBatch ? text.value.training.reduced(batch) : null;
 }
 
 function Frame({ id, name, label, hint, note, children }) {
   const t = text.value;
-  const changed = name && state.value[name] !== recommended(name);
+  const changed = name && picks[name] !== recommended(name);
   return (
     <span class="training-knob" title={hint}>
       <span class="training-label">
@@ -174,7 +174,7 @@ function Knob({ name, note }) {
       <Typed
         id={id}
         label={label}
-        value={state.value[name]}
+        value={picks[name]}
         {...{ min, max, whole }}
         onChange={(value) => set({ [name]: value }, name)}
       />
@@ -189,7 +189,7 @@ function SeedKnob() {
       <Typed
         id="seed"
         label={t.input.seed}
-        value={state.value.seed}
+        value={picks.seed}
         min={0}
         max={0xffffffff}
         whole
@@ -220,7 +220,7 @@ function Choice({ name, options, texts }) {
         class="training-select"
         id={id}
         aria-describedby={`${id}-help`}
-        value={state.value[name]}
+        value={picks[name]}
         onChange={(event) => set({ [name]: event.target.value }, name)}
       >
         {options.map((option) => (

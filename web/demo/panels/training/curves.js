@@ -72,8 +72,11 @@ export class Curves {
   values(id, channel) {
     const run = this.#runs.get(id);
     if (!run) return [];
+    const { length, sums, counts, width } = run;
     const offset = CHANNELS.indexOf(channel);
-    return Array.from({ length: run.length }, (_, i) => meanAt(run, i, offset));
+    const values = new Array(length);
+    for (let i = 0; i < length; i++) values[i] = counts[i] > 0 ? sums[i * width + offset] / counts[i] : null;
+    return values;
   }
 
   /** A channel smoothed, at the last step of each point: the loss or the gradient. */

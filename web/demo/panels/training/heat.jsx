@@ -45,7 +45,7 @@ const runOf = (id) => runs.peek().find((one) => one.id === id);
 function Heat({ id, index, say }) {
   const t = text.value.training;
   const canvas = useRef(null);
-  const cursor = useCursor(canvas);
+  const cursor = useCursor();
   const reading = useReading(id, index, say);
   const draw = (context, width, height) => {
     const { depth } = runOf(id) ?? { depth: 1 };
@@ -117,7 +117,7 @@ function useReading(id, index, say) {
 }
 
 // The line where the charts' cursor is: it follows them.
-function useCursor(canvas) {
+function useCursor() {
   const line = useRef(null);
   useEffect(() => {
     const follow = {
@@ -126,7 +126,7 @@ function useCursor(canvas) {
         const { left, idx } = plot.cursor;
         const step = left < 0 || idx === null || idx === undefined ? null : plot.data[0][idx];
         line.current.hidden = step === null;
-        if (step !== null) line.current.style.left = `${(canvas.current.clientWidth * step) / lastStep()}px`;
+        if (step !== null) line.current.style.left = `${(100 * step) / lastStep()}%`;
       },
     };
     line.current.hidden = true;

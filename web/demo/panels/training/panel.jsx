@@ -5,7 +5,7 @@ import { number } from '../../format.js';
 import { LETTERS } from '../../parts/look.js';
 import { ModuleError } from '../../parts/module-error.jsx';
 import { trainedOf } from '../../presets.js';
-import { catalog, state, text } from '../../session.js';
+import { catalog, picks, text } from '../../session.js';
 import { GradientChart, LossChart, MetricChart, RateChart } from './charts.jsx';
 import { RunControls, Settings } from './controls.jsx';
 import { Gallery } from './gallery.jsx';
@@ -84,7 +84,7 @@ function Held() {
 // What one sees, and how it was made.
 function Explanation() {
   const t = text.value.training;
-  const { configs, trainTask } = state.value;
+  const { configs, trainTask } = picks;
   const trained = configs.flatMap(({ weights }, i) => (trainedOf(weights) ? [LETTERS[i]] : []));
   return (
     <div class="explain">
@@ -108,7 +108,7 @@ const VANISHED = 0.05;
 function Lesson() {
   slow.value;
   const t = text.value.training;
-  const { configs, trainWarmup } = state.value;
+  const { configs, trainWarmup } = picks;
   const placements = configs.map((config) => valuesOf(config, catalog.value.fields).placement);
   const [post, pre] = ['post', 'pre'].map((wanted) => measured(placements.indexOf(wanted)));
   if (!post || !pre) return null;

@@ -2,8 +2,8 @@
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { fieldsOf } from '../../presets.js';
-import { announcement, state, text, training } from '../../session.js';
-import { afterPaint } from '../../shell/later.js';
+import { announcement, picks, state, text, training } from '../../session.js';
+import { afterPaint, isAnswering } from '../../shell/later.js';
 import { makeWorker } from '../../workers.js';
 import { Curves } from './curves.js';
 import { later } from './later.js';
@@ -39,7 +39,7 @@ export const failure = computed(() => status.value.error);
 export const mixings = computed(() => [...new Set(runs.value.map(({ mixing }) => mixing))].join());
 
 /** The parts of the panel. */
-const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'table'];
+const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'progress', 'table'];
 /** By part, a number that grows whenever there is something new to draw. */
 export const ticks = Object.fromEntries(TICKS.map((name) => [name, signal(0)]));
 
@@ -122,7 +122,7 @@ effect(() => {
   timer = setTimeout(sendPlan, sent ? DEBOUNCE : 0);
 });
 effect(() => {
-  const pace = Number(state.value.trainSpeed);
+  const pace = Number(picks.trainSpeed);
   if (worker) api.setPace(pace);
 });
 
@@ -180,7 +180,7 @@ function keepPictures(drawn) {
 }
 
 // Milliseconds between two drawings of a part, where it is dear or says little in a tenth of a second.
-const EVERY = { heat: 300, table: 300, rate: 500 };
+const EVERY = { heat: 300, progress: 300, rate: 500, table: 1000 };
 const drawnAt = {};
 const draw = Object.fromEntries(TICKS.map((name) => [name, () => ticks[name].value++]));
 
@@ -189,12 +189,15 @@ const draw = Object.fromEntries(TICKS.map((name) => [name, () => ticks[name].val
 const SLOWEST = 500;
 const due = new Set();
 let free = 0;
+let drawn = 0;
+const PATIENCE = 600; // how long the drawings wait for what the visitor does
 
 // One part after the other, each in a task of its own; all of them where nothing will follow.
 function drawNext(names, last) {
   const now = performance.now();
   for (const name of names) due.add(name);
-  if (!last && now < free) return;
+  if (!last && (now < free || (isAnswering() && now - drawn < PATIENCE))) return;
+  drawn = now;
   for (const name of due) {
     if (!last && now - (drawnAt[name] ?? 0) < (EVERY[name] ?? 0)) continue;
     due.delete(name);

@@ -3,7 +3,10 @@ import { linearAxis, logAxis } from '../../parts/axes.js';
 import { curves, order, runs, status, task, ticks } from './session.js';
 
 /** Values at the places of the steps; null where there is none. */
-const filled = (values, length) => Array.from({ length }, (_, i) => values[i] ?? null);
+function filled(values, length) {
+  while (values.length < length) values.push(null);
+  return values;
+}
 
 /** Held-out values at the points in whose steps they were measured. */
 function testsOf({ tests }, length) {
@@ -37,12 +40,15 @@ export function columnsOf(channel, log = false) {
   const name = `${channel} ${log}`;
   const version = `${ticks[channel].peek()} ${order.peek()}`;
   if (known.get(name)?.version !== version) {
-    const [steps, ...rest] = columns(channel);
-    const positive = (values) => values.map((value) => (value > 0 ? value : null));
-    known.set(name, { version, value: [steps, ...(log ? rest.map(positive) : rest)] });
+    known.set(name, { version, value: log ? positive(columnsOf(channel)) : columns(channel) });
   }
   return known.get(name).value;
 }
+
+const positive = ([steps, ...rest]) => [
+  steps,
+  ...rest.map((values) => values.map((value) => (value > 0 ? value : null))),
+];
 
 /** The axis of steps ends at the last, or while that is far at a half, a quarter, ... of it. */
 export function lastStep() {
@@ -61,7 +67,12 @@ const within = { accuracy: [0, 1], r2: [-1, 1], loss: [0, 10] };
  * @param {{ log: boolean, size: number }} look size: of the type, in pixels
  */
 export function axisOf(channel, data, { log, size }) {
-  const values = () => data().slice(1).flat();
+  let known = { columns: null };
+  const values = () => {
+    const columns = data();
+    if (known.columns !== columns) known = { columns, values: columns.slice(1).flat() };
+    return known.values;
+  };
   if (log) return logAxis(values);
   if (channel === 'rate') return linearAxis(() => [0, ...values()], { size: Math.ceil(4.7 * size) }); // 0.00175
   if (channel !== 'metric') return linearAxis(values);
