@@ -52,6 +52,62 @@ export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
  */
 
 /**
+ * @template T
+ * @typedef {import('./types.js').AddGradients<T>} AddGradients
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').AddNormResult<T>} AddNormResult
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').AlphaGradient<T>} AlphaGradient
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').GluGradients<T>} GluGradients
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').LinearGradients<T>} LinearGradients
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').NormResult<T>} NormResult
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').NormStats<T>} NormStats
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').ResidualGradient<T>} ResidualGradient
+ */
+
+/**
+ * @template T
+ * @typedef {import('./types.js').RowGradients<T>} RowGradients
+ */
+
+/**
+ * @template Config
+ * @typedef {import('./types.js').Resolved<Config>} Resolved
+ */
+
+/**
+ * @template T
+ * @template Options
+ * @typedef {import('./types.js').Dx<T, Options>} Dx
+ */
+
+/**
  * @template O
  * @template T
  * @typedef {import('./types.js').LossResult<O, T>} LossResult
@@ -62,25 +118,32 @@ export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
 /** @typedef {import('./types.js').ActivationInfo} ActivationInfo */
 /** @typedef {import('./types.js').ActivationName} ActivationName */
 /** @typedef {import('./types.js').ActivationParams} ActivationParams */
+/** @typedef {import('./types.js').AdamSettings} AdamSettings */
 /** @typedef {import('./types.js').AddNormBackwardOptions} AddNormBackwardOptions */
 /** @typedef {import('./types.js').AddNormOptions} AddNormOptions */
 /** @typedef {import('./types.js').AddOptions} AddOptions */
 /** @typedef {import('./types.js').AffineName} AffineName */
 /** @typedef {import('./types.js').BackwardOptions} BackwardOptions */
+/** @typedef {import('./types.js').BigIntegers} BigIntegers */
 /** @typedef {import('./types.js').BlockConfig} BlockConfig */
 /** @typedef {import('./types.js').Capabilities} Capabilities */
 /** @typedef {import('./types.js').Capability} Capability */
+/** @typedef {import('./types.js').CommonSettings} CommonSettings */
 /** @typedef {import('./types.js').Cost} Cost */
+/** @typedef {import('./types.js').Divergence} Divergence */
 /** @typedef {import('./types.js').DropoutOptions} DropoutOptions */
 /** @typedef {import('./types.js').FfnConfig} FfnConfig */
 /** @typedef {import('./types.js').FieldInfo} FieldInfo */
 /** @typedef {import('./types.js').ForwardOptions} ForwardOptions */
 /** @typedef {import('./types.js').GluAlias} GluAlias */
+/** @typedef {import('./types.js').HeadersLike} HeadersLike */
 /** @typedef {import('./types.js').Init} Init */
 /** @typedef {import('./types.js').InitName} InitName */
+/** @typedef {import('./types.js').Integers} Integers */
 /** @typedef {import('./types.js').Labels} Labels */
 /** @typedef {import('./types.js').Layout} Layout */
 /** @typedef {import('./types.js').Learnable} Learnable */
+/** @typedef {import('./types.js').Learned} Learned */
 /** @typedef {import('./types.js').Limits} Limits */
 /** @typedef {import('./types.js').LimitsOptions} LimitsOptions */
 /** @typedef {import('./types.js').LinearOptions} LinearOptions */
@@ -95,7 +158,7 @@ export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
 /** @typedef {import('./types.js').NormOptions} NormOptions */
 /** @typedef {import('./types.js').OptimizerInfo} OptimizerInfo */
 /** @typedef {import('./types.js').OptimizerName} OptimizerName */
-/** @typedef {import('./types.js').ParameterGroup} ParameterGroup */
+/** @typedef {import('./types.js').ParameterInfo} ParameterInfo */
 /** @typedef {import('./types.js').PlacementInfo} PlacementInfo */
 /** @typedef {import('./types.js').PlacementName} PlacementName */
 /** @typedef {import('./types.js').Probe} Probe */
@@ -103,23 +166,40 @@ export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
 /** @typedef {import('./types.js').ProbeStream} ProbeStream */
 /** @typedef {import('./types.js').ProbeSublayer} ProbeSublayer */
 /** @typedef {import('./types.js').RandomOptions} RandomOptions */
+/** @typedef {import('./types.js').ResponseLike} ResponseLike */
 /** @typedef {import('./types.js').ScheduleInfo} ScheduleInfo */
 /** @typedef {import('./types.js').ScheduleName} ScheduleName */
 /** @typedef {import('./types.js').ScheduleOptions} ScheduleOptions */
+/** @typedef {import('./types.js').SelfTestCheck} SelfTestCheck */
 /** @typedef {import('./types.js').SelfTestReport} SelfTestReport */
+/** @typedef {import('./types.js').SgdSettings} SgdSettings */
 /** @typedef {import('./types.js').Shaped} Shaped */
+/** @typedef {import('./types.js').ShapedLabels} ShapedLabels */
 /** @typedef {import('./types.js').SoftmaxOptions} SoftmaxOptions */
 /** @typedef {import('./types.js').StackConfig} StackConfig */
 /** @typedef {import('./types.js').State} State */
+/** @typedef {import('./types.js').StateTensor} StateTensor */
 /** @typedef {import('./types.js').Stats} Stats */
 /** @typedef {import('./types.js').TensorLike} TensorLike */
 /** @typedef {import('./types.js').Theory} Theory */
+/** @typedef {import('./types.js').TheoryGradients} TheoryGradients */
+/** @typedef {import('./types.js').TheoryMoments} TheoryMoments */
 /** @typedef {import('./types.js').TheoryOptions} TheoryOptions */
 /** @typedef {import('./types.js').Variant} Variant */
-/** @typedef {import('./errors.js').ErrorCode} ErrorCode */
+/** @typedef {import('./types.js').ErrorCode} ErrorCode */
 
 /**
  * @template {OptimizerName} N
+ * @typedef {import('./types.js').OptimizerSettings<N>} OptimizerSettings
+ */
+
+/**
+ * @template {OptimizerName} [N=OptimizerName]
+ * @typedef {import('./types.js').ParameterGroup<N>} ParameterGroup
+ */
+
+/**
+ * @template {OptimizerName} [N=OptimizerName]
  * @typedef {import('./types.js').OptimizerOptions<N>} OptimizerOptions
  */
 
@@ -131,7 +211,7 @@ export { AddnormError, Block, Ffn, Optimizer, Stack, Tensor };
  * Float32Arrays and nothing is left behind. For the other arguments a plain Float32Array fits wherever its length
  * does. Nothing is changed by an error, and every error on purpose is an AddnormError. Each method may throw
  * `INVALID_ARGUMENT`, `SHAPE_MISMATCH`, `UNKNOWN_NAME`, `UNKNOWN_OPTION`, `OUT_OF_MEMORY`, `DISPOSED` and
- * `WRONG_INSTANCE`: errors.js says what each means.
+ * `WRONG_INSTANCE`: {@link ErrorCode} says what each means.
  *
  * NaN comes through, in its row and no other. Where nothing is said of Infinity it is as in IEEE 754.
  */
@@ -218,6 +298,12 @@ export class Addnorm {
 
   /**
    * A tensor with a copy of the data.
+   *
+   * ```js
+   * const t = an.tensor(Float32Array.of(1, 2, 3, 4), [2, 2]);
+   * t.toArray(); // Float32Array [1, 2, 3, 4]
+   * t.dispose();
+   * ```
    * @param {TensorLike} data
    * @param {readonly number[]} [shape] default: data's own, or `[data.length]`
    * @returns {Tensor}
@@ -228,8 +314,9 @@ export class Addnorm {
   }
 
   /**
+   * A tensor of zeros.
    * @param {readonly number[]} shape
-   * @returns {Tensor} of zeros
+   * @returns {Tensor}
    */
   zeros(shape) {
     return zeros(this.#engine, shape);
@@ -238,6 +325,11 @@ export class Addnorm {
   /**
    * Numbers from a counter-based generator, bit-identical in all variants: each depends on seed, stream and its place
    * alone.
+   *
+   * ```js
+   * const x = an.random([8, 64], { seed: 1 }); // N(0, 1)
+   * const u = an.random([64], { distribution: 'uniform', low: -1, high: 1 });
+   * ```
    * @param {readonly number[]} shape
    * @param {RandomOptions} [options] default: normal with mean 0 and standard deviation 1, seed 0
    * @returns {Tensor}
@@ -273,6 +365,12 @@ export class Addnorm {
 
   /**
    * y[i] = activation(x[i]). At ±Infinity it is the limit (leaky_relu with slope 0: NaN, as the product is).
+   * At most 4 ULP from the true value at default parameters: {@link "docs/accuracy"}.
+   *
+   * ```js
+   * an.activation('relu', Float32Array.of(-1, 0, 2)); // Float32Array [0, 0, 2]
+   * an.activation('elu', Float32Array.of(-1), { alpha: 0.5 });
+   * ```
    * @template {TensorLike} T
    * @param {ActivationName | ActivationAlias} name
    * @param {T} x any shape
@@ -286,6 +384,10 @@ export class Addnorm {
   /**
    * The gradient of `activation`: dx[i] = dy[i] * activation'(x[i]). At a kink the derivative is that from below
    * (relu'(0) = 0), at ±Infinity the limit.
+   *
+   * ```js
+   * an.activationBackward('relu', Float32Array.of(-1, 2), Float32Array.of(10, 10)); // Float32Array [0, 10]
+   * ```
    * @template {TensorLike} T
    * @param {ActivationName | ActivationAlias} name
    * @param {T} x what activation was given
@@ -298,8 +400,12 @@ export class Addnorm {
   }
 
   /**
-   * y[i] = activation(gate[i]) * up[i], a gated linear unit: `glu` (sigmoid), `bilinear` (identity), `reglu`, `geglu`
-   * (gelu_erf), `swiglu` (silu), or any activation. 0 * Infinity is NaN.
+   * y[i] = activation(gate[i]) * up[i], a gated linear unit (Shazeer 2020, arXiv 2002.05202): `glu` (sigmoid), `bilinear`
+   * (identity), `reglu`, `geglu` (gelu_erf), `swiglu` (silu), or any activation. 0 * Infinity is NaN.
+   *
+   * ```js
+   * an.glu('reglu', Float32Array.of(-1, 2), Float32Array.of(3, 4)); // Float32Array [0, 8]
+   * ```
    * @template {TensorLike} T
    * @param {ActivationName | ActivationAlias | GluAlias} name
    * @param {T} gate any shape
@@ -319,7 +425,7 @@ export class Addnorm {
    * @param {TensorLike} up the same shape
    * @param {TensorLike} dy the same shape
    * @param {ActivationParams} [params]
-   * @returns {{ dGate: Like<T>, dUp: Like<T> }}
+   * @returns {GluGradients<T>} both in gate's shape
    */
   gluBackward(name, gate, up, dy, params) {
     return gluBackward(this.#engine, name, gate, up, dy, params);
@@ -327,7 +433,11 @@ export class Addnorm {
 
   /**
    * Softmax or log-softmax along one axis. -Infinity gives 0 (log: -Infinity); Infinity makes its row NaN, and so does
-   * -Infinity alone, unless `maskedRow` says otherwise.
+   * -Infinity alone, unless `maskedRow` says otherwise. At most 4 ULP from the true value.
+   *
+   * ```js
+   * an.softmax({ data: new Float32Array(4), shape: [2, 2] }, { axis: 0 }); // Float32Array [0.5, 0.5, 0.5, 0.5]
+   * ```
    * @template {TensorLike} T
    * @param {T} x at least one axis
    * @param {SoftmaxOptions} [options]
@@ -361,13 +471,17 @@ export class Addnorm {
    *
    * Without spread (the RMS norms: of zeros) the result is the bias, also with eps 0. NaN or Infinity among the elements
    * of one statistic make all of them NaN.
+   *
+   * ```js
+   * const y = an.norm('rms_norm', Float32Array.of(3, 4), { eps: 0, weight: Float32Array.of(1, 2) });
+   * const { mean, rstd } = an.norm('layer_norm', { data: new Float32Array(6), shape: [2, 3] }, { stats: true }); // [2, 1]
+   * ```
    * @template {TensorLike} T
    * @template {NormOptions} [O={}]
    * @param {NormName} name
    * @param {T} x
    * @param {O} [options]
-   * @returns {WithStats<O, { y: Like<T>, mean: Like<T>, rstd: Like<T> }, Like<T>>} y in x's shape. mean and rstd, with
-   *   `stats: true`: x's shape with 1 for each of the axes (row), [channels] (batch), [batch, groups] (group)
+   * @returns {WithStats<O, NormResult<T>, Like<T>>} y in x's shape; with `stats: true` an object of y, mean and rstd
    */
   norm(name, x, options) {
     return norm(this.#engine, name, x, options);
@@ -380,6 +494,12 @@ export class Addnorm {
    *
    * Without spread the derivative is that with the norm's eps; where there is none (eps 0 or outside the root) dx is
    * rstd * (g - mean(g)), g = dy * weight. NaN or Infinity among the elements of one statistic make all their dx NaN.
+   *
+   * ```js
+   * const options = { weight: new Float32Array(64).fill(1) };
+   * const y = an.norm('layer_norm', x, options);
+   * const { dx, dWeight, dBias } = an.normBackward('layer_norm', x, y, options); // for the loss sum(y²) / 2, whose dy is y
+   * ```
    * @template {TensorLike} T
    * @template {NormName} N
    * @param {N} name
@@ -395,6 +515,10 @@ export class Addnorm {
 
   /**
    * alpha * x + y, the residual addition, rounded after the product and after the sum.
+   *
+   * ```js
+   * an.add(Float32Array.of(1, 2), Float32Array.of(10, 20), { alpha: 3 }); // Float32Array [13, 26]
+   * ```
    * @template {TensorLike} T
    * @param {T} x any shape
    * @param {TensorLike} y the same shape
@@ -410,7 +534,7 @@ export class Addnorm {
    * @template {TensorLike} T
    * @param {T} dOut the gradient of the sum, any shape
    * @param {AddOptions} [options]
-   * @returns {{ dx: Like<T>, dy: Like<T> }}
+   * @returns {AddGradients<T>} both in dOut's shape
    */
   addBackward(dOut, options) {
     return addBackward(this.#engine, dOut, options);
@@ -418,13 +542,18 @@ export class Addnorm {
 
   /**
    * sum = alpha * x + residual and y = norm(sum), for row norms in one pass over memory. Options as `norm` has them.
+   *
+   * ```js
+   * const residual = an.zeros([8, 64]);
+   * const { sum, y } = an.addNorm('rms_norm', x, residual); // the next residual, and what the next sublayer sees
+   * ```
    * @template {TensorLike} T
    * @template {AddNormOptions} [O={}]
    * @param {NormName} name
    * @param {T} x
    * @param {TensorLike} residual the same shape
    * @param {O} [options]
-   * @returns {{ sum: Like<T>, y: Like<T> } & WithStats<O, { mean: Like<T>, rstd: Like<T> }, {}>}
+   * @returns {AddNormResult<T> & WithStats<O, NormStats<T>, {}>}
    */
   addNorm(name, x, residual, options) {
     return addNorm(this.#engine, name, x, residual, options);
@@ -439,7 +568,7 @@ export class Addnorm {
    * @param {T} sum what addNorm gave
    * @param {TensorLike} dy the gradient of y; sum's shape
    * @param {AddNormBackwardOptions} [options]
-   * @returns {NormGradients<T, N> & { dResidual: Like<T> }}
+   * @returns {NormGradients<T, N> & ResidualGradient<T>}
    */
   addNormBackward(name, sum, dy, options) {
     return addNormBackward(this.#engine, name, sum, dy, options);
@@ -448,6 +577,11 @@ export class Addnorm {
   /**
    * y = activation(x Wᵀ + b). The weight is packed in every call; modules pack theirs when it has changed. Nothing is
    * skipped: 0 * NaN and 0 * Infinity are NaN.
+   *
+   * ```js
+   * const weight = { data: Float32Array.of(1, 0, 0, 1, 1, 1), shape: [3, 2] };
+   * an.linear(Float32Array.of(2, -5), weight, { activation: 'relu' }); // Float32Array [2, 0, 0]
+   * ```
    * @template {TensorLike} T
    * @param {T} x [..., in]
    * @param {TensorLike} weight [out, in]; [in, out] with `layout: 'in_out'`; a Tensor or `{ data, shape }`
@@ -466,15 +600,20 @@ export class Addnorm {
    * @param {TensorLike} weight [out, in]; [in, out] with `layout: 'in_out'`
    * @param {TensorLike} dy [..., out]
    * @param {LinearOptions} [options] linear's
-   * @returns {{ dx: Like<T>, dWeight: Like<T>, dBias: Like<T> }}
+   * @returns {LinearGradients<T>}
    */
   linearBackward(x, weight, dy, options) {
     return linearBackward(this.#engine, x, weight, dy, options);
   }
 
   /**
-   * Inverted dropout: x[i] / (1 - p) with probability 1 - p, else 0, also where x is NaN. Which ones stay depends on
-   * seed, stream and i alone, in all variants alike, so the gradient is the same call on dy.
+   * Inverted dropout (Srivastava et al. 2014): x[i] / (1 - p) with probability 1 - p, else 0, also where x is NaN. Which ones
+   * stay depends on seed, stream and i alone, in all variants alike, so the gradient is the same call on dy.
+   *
+   * ```js
+   * const y = an.dropout(x, 0.1, { seed: 1 });
+   * const dx = an.dropout(y, 0.1, { seed: 1 }); // for the loss sum(y²) / 2, whose dy is y
+   * ```
    * @template {TensorLike} T
    * @param {T} x any shape
    * @param {number} p from 0 to below 1
@@ -529,6 +668,13 @@ export class Addnorm {
   /**
    * A residual block: a feed-forward network with its norm, in one of `an.placements`; with `mixing` a whole Transformer
    * layer, whose first sublayer mixes tokens.
+   *
+   * ```js
+   * // Llama's: x + FFN(RMSNorm(x)) with SwiGLU
+   * const block = an.block({ d_model: 64, d_ff: 172, activation: 'silu', gated: true, bias: false, norm: 'rms_norm' });
+   * const y = block.forward(x);
+   * block.dispose();
+   * ```
    * @param {BlockConfig} [config]
    * @param {Init} [init] default `{ seed: 0 }`
    * @returns {Block} to be disposed
@@ -570,7 +716,11 @@ export class Addnorm {
 
   /**
    * The Euclidean norm of all gradients together. Where it is above maxNorm, and finite, they are scaled down to it in
-   * place, as PyTorch's clip_grad_norm_ does it.
+   * place, as PyTorch's clip_grad_norm_ does it (Pascanu et al. 2013, arXiv 1211.5063).
+   *
+   * ```js
+   * const before = an.clipGradNorm(model, 1);
+   * ```
    * @param {Learnable} parameters as `optimizer` takes them
    * @param {number} maxNorm Infinity only measures
    * @returns {number} the norm before
@@ -629,6 +779,10 @@ export class Addnorm {
 
   /**
    * Computes a small workload whose results are known, in about a millisecond.
+   *
+   * ```js
+   * const { checks } = an.selfTest();
+   * ```
    * @returns {SelfTestReport} the error of each operation
    * @throws {AddnormError} `SELF_TEST` if one is outside its tolerance: this engine computes wrongly, so load another
    *   variant
@@ -644,6 +798,7 @@ export class Addnorm {
     this.#engine.dispose();
   }
 
+  /** For `using`: dispose(). */
   [Symbol.dispose]() {
     this.dispose();
   }

@@ -1,12 +1,24 @@
 // @ts-check
-// The entry 'addnorm/formats': files of weights. It needs no module of WebAssembly.
+/**
+ * Files of weights. This entry needs no module of WebAssembly.
+ *
+ * ```js
+ * import { readSafetensors, writeSafetensors } from 'addnorm/formats';
+ *
+ * const file = writeSafetensors({ up: { data: Float32Array.of(1, 2), shape: [1, 2] } }, { by: 'hand' });
+ * const { tensors, metadata } = readSafetensors(file);
+ * console.log(tensors.up.shape, metadata.by); // prints `[ 1, 2 ] hand`
+ * ```
+ * @module addnorm/formats
+ */
 import * as check from './check.js';
 import { AddnormError, describe, isPlain } from './errors.js';
 import { isTensor, numbersOf } from './tensor.js';
 
-/** @import { FileEntry, Numbers, TensorLike } from './types.js' */
+/** @import { FileEntry, TensorLike } from './types.js' */
 /** @typedef {import('./types.js').GgufFile} GgufFile */
 /** @typedef {import('./types.js').GgufValue} GgufValue */
+/** @typedef {import('./types.js').Numbers} Numbers */
 /** @typedef {import('./types.js').ReadOptions} ReadOptions */
 /** @typedef {import('./types.js').SafetensorsFile} SafetensorsFile */
 /** @typedef {import('./types.js').State} State */

@@ -1,6 +1,19 @@
 // @ts-check
 /// <reference lib="esnext.disposable" preserve="true" />
-// The package's default entry, which takes its modules from beside this file.
+/**
+ * The default entry, which takes its modules from beside this file.
+ *
+ * ```js
+ * import { load } from 'addnorm';
+ *
+ * const an = await load();
+ * const x = an.random([8, 64], { seed: 1 });
+ * const block = an.block({ d_model: 64, norm: 'rms_norm', activation: 'silu', gated: true }, { seed: 1 });
+ * console.log(block.forward(x).shape); // prints `[ 8, 64 ]`
+ * an.dispose();
+ * ```
+ * @module addnorm
+ */
 import { loadFrom } from './load.js';
 
 export * from './core.js';
@@ -23,8 +36,8 @@ const sources = {
  * ```
  * @param {import('./types.js').LoadOptions} [options]
  * @returns {Promise<import('./core.js').Addnorm>}
- * @throws {import('./core.js').AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant that this
- *   engine does not run; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
+ * @throws {import('./core.js').AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant
+ *   that this engine does not run; `OUT_OF_MEMORY`; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
  */
 export async function load(options) {
   return loadFrom(sources, options);

@@ -1,7 +1,19 @@
 // @ts-check
 /// <reference lib="esnext.disposable" preserve="true" />
-// The entry that has its module inside: nothing else is fetched, so no bundler, server or path can lose it. It has `simd`
-// alone, since each variant more would weigh 40 KB; so it is for where `addnorm` cannot be: one file, a CDN's bundle, file://.
+/**
+ * The entry that has its module inside: nothing else is fetched, so no bundler, server or path can lose it. It has `simd`
+ * alone, since each variant more would weigh 40 KB; so it is for where `addnorm` cannot be: one file, a CDN's bundle, file://.
+ * All but `load` is what `addnorm` has.
+ *
+ * ```js
+ * import { load } from 'addnorm/inline';
+ *
+ * const an = await load();
+ * console.log(an.variant); // prints `simd`
+ * an.dispose();
+ * ```
+ * @module addnorm/inline
+ */
 import { simd } from './addnorm.simd.js';
 import { loadFrom } from './load.js';
 
@@ -16,8 +28,7 @@ const sources = {
 };
 
 /**
- * Loads the module: a new instance with memory of its own. It is `simd`, which every
- * engine of today runs; compilation is shared by all loads. Another variant can be given as `wasm`.
+ * Loads the module: a new instance with memory of its own. It is `simd`, which every engine of today runs; compilation is shared by all loads. Another variant can be given as `wasm`.
  *
  * ```js
  * import { load } from 'addnorm/inline';
@@ -26,8 +37,8 @@ const sources = {
  * ```
  * @param {import('./types.js').LoadOptions} [options]
  * @returns {Promise<import('./core.js').Addnorm>}
- * @throws {import('./core.js').AddnormError} `WASM_LOAD` with the URL, status and content type; `UNSUPPORTED` for a variant that this
- *   engine does not run; `INVALID_ARGUMENT`; `UNKNOWN_OPTION`
+ * @throws {import('./core.js').AddnormError} `UNSUPPORTED` for another variant or where an engine has no SIMD; `OUT_OF_MEMORY`;
+ *   `INVALID_ARGUMENT`; `UNKNOWN_OPTION`; for what is given as `wasm` also `WASM_LOAD`
  */
 export async function load(options) {
   return loadFrom(sources, options);

@@ -371,7 +371,14 @@ export class Module {
   /**
    * y for x [..., d_model]; a stack has d_in and d_out there, where they are not 0. The axis before the last is the
    * length of a sequence, those before it are the batch. A workspace is kept between calls and grows where more rows
-   * come; so is what backward needs.
+   * come; so is what backward needs. NaN and Infinity come through as the operations have them, in their row and no other
+   * unless tokens are mixed or the norm is that of a batch or group.
+   *
+   * ```js
+   * const ffn = an.ffn({ d_model: 64 }, { seed: 1 });
+   * const y = ffn.forward(x); // a Tensor for a Tensor, [8, 64]
+   * const one = ffn.forward(new Float32Array(64)); // a Float32Array for a Float32Array
+   * ```
    * @template {TensorLike} T
    * @param {T} x
    * @param {import('./types.js').ForwardOptions} [options]
@@ -406,6 +413,14 @@ export class Module {
   /**
    * The gradient of a loss by x, from the one by y: dx for the last `forward(x, { train: true })`. The parameters' are
    * added to `gradients`.
+   *
+   * ```js
+   * const ffn = an.ffn({ d_model: 64 }, { seed: 1 });
+   * const y = ffn.forward(x, { train: true });
+   * const dx = ffn.backward(y); // for the loss sum(y²) / 2, whose gradient by y is y
+   * ffn.gradients.up.shape; // [256, 64]
+   * ffn.zeroGrad();
+   * ```
    * @template {TensorLike} T
    * @template {import('./types.js').BackwardOptions} [O={}]
    * @param {T} dy as y
@@ -437,6 +452,12 @@ export class Module {
   /**
    * What one training pass does to the signal and its gradient in every sublayer. It leaves gradients, running statistics
    * and a forward that waits for its backward as they are.
+   *
+   * ```js
+   * const block = an.block({ d_model: 64 }, { seed: 1 });
+   * const { sublayers, stream } = block.probe(x, (y) => y); // for the loss sum(y²) / 2
+   * sublayers[0].branchRatio; // how large the branch is beside the stream
+   * ```
    * @param {TensorLike} x as forward takes it
    * @param {TensorLike | ((y: Float32Array) => TensorLike)} dy the gradient of a loss by y, or what makes it from y
    * @param {import('./types.js').ProbeOptions} [options]
@@ -621,6 +642,11 @@ export class Module {
 
   /**
    * A copy of all parameters and buffers, as `loadState` and `init.weights` take them.
+   *
+   * ```js
+   * const ffn = an.ffn({ d_model: 64 }, { seed: 1 });
+   * const copy = an.ffn(ffn.config, { weights: ffn.state() });
+   * ```
    * @returns {State}
    */
   state() {
@@ -641,8 +667,9 @@ export class Module {
   }
 
   /**
-   * Replaces all parameters and buffers, or none if any is missing, unknown or of another shape.
+   * Replaces all parameters and buffers, or none.
    * @param {Readonly<Record<string, TensorLike>>} state
+   * @throws {AddnormError} `INVALID_ARGUMENT` if one is missing, `UNKNOWN_NAME`, `SHAPE_MISMATCH`
    */
   loadState(state) {
     this.#alive();
@@ -685,6 +712,7 @@ export class Module {
     this.#engine.untrack(this);
   }
 
+  /** For `using`: dispose(). */
   [Symbol.dispose]() {
     this.dispose();
   }

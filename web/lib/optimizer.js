@@ -126,6 +126,14 @@ export class Optimizer {
 
   /**
    * Moves every parameter against its gradient; the gradients stay as they are: `zeroGrad()` before the next backward.
+   *
+   * ```js
+   * const optimizer = an.optimizer('adamw', model, { rate: 1e-3 });
+   * const y = model.forward(x, { train: true });
+   * model.backward(y, { dx: false }); // for the loss sum(y²) / 2, whose gradient by y is y
+   * optimizer.step();
+   * model.zeroGrad();
+   * ```
    * @throws {AddnormError} `DIVERGED`, with `step`, `tensor` and `layer`, if a gradient is not finite or a parameter or
    *   moment would become so: nothing has changed then
    */
@@ -212,6 +220,7 @@ export class Optimizer {
   /**
    * Continues where `state()` was taken, bit for bit; all of it or nothing.
    * @param {Readonly<Record<string, import('./types.js').TensorLike>>} state
+   * @throws {AddnormError} `INVALID_ARGUMENT` if one is missing, `UNKNOWN_NAME`, `SHAPE_MISMATCH`
    */
   loadState(state) {
     this.#alive();
@@ -234,6 +243,7 @@ export class Optimizer {
     this.#engine.untrack(this);
   }
 
+  /** For `using`: dispose(). */
   [Symbol.dispose]() {
     this.dispose();
   }

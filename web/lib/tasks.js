@@ -1,7 +1,20 @@
 // @ts-check
-// The entry 'addnorm/tasks': small things to learn, whose data is made on the spot from a seed. The same bits on every
-// engine: random numbers come from the module, the rest is sums, products and square roots. (The teacher's answers are the
-// module's, and so in the variant relaxed its own.)
+/**
+ * Small things to learn, whose data is made on the spot from a seed. The same bits on every engine: random numbers come from
+ * the module, the rest is sums, products and square roots. (The teacher's answers are the module's, and so in the variant
+ * relaxed its own.)
+ *
+ * ```js
+ * import { load } from 'addnorm';
+ * import { makeTask, tasks } from 'addnorm/tasks';
+ *
+ * const an = await load();
+ * console.log(tasks.map((task) => task.name).includes('spiral')); // prints `true`
+ * const { x, target } = makeTask(an, 'spiral', { seed: 1 }).batch(0);
+ * an.dispose();
+ * ```
+ * @module addnorm/tasks
+ */
 import * as check from './check.js';
 import { AddnormError, describe, shapeText, suggestion } from './errors.js';
 import { list } from './lists.js';
@@ -440,8 +453,8 @@ const configs = {
  * const { x, target } = task.test;
  * const reached = an.scope(() => task.metric(model.forward(an.tensor(x)), target));
  * ```
- * @param {Addnorm} an
- * @param {string} name
+ * @param {Addnorm} an whose random numbers are drawn
+ * @param {string} name one of `tasks`
  * @param {Readonly<{ seed?: number, [option: string]: number | undefined }>} [options] `tasks` has them, with their
  *   defaults; seed: default 0
  * @returns {Task}

@@ -30,6 +30,14 @@ export let changed;
 /**
  * float32 numbers in an instance's memory, row-major. Made by `an.tensor`, `an.zeros` and every operation; freed by
  * `dispose()`, by `using`, or at the end of an `an.scope`.
+ *
+ * ```js
+ * const t = an.zeros([2, 3]);
+ * t.data[0] = 1; // in place
+ * t.set(Float32Array.of(1, 2, 3, 4, 5, 6));
+ * console.log(t.size, t.toArray()[5]); // prints `6 6`
+ * t.dispose();
+ * ```
  */
 export class Tensor {
   #engine;
@@ -131,10 +139,12 @@ export class Tensor {
     this.#engine.untrack(this);
   }
 
+  /** For `using`: dispose(). */
   [Symbol.dispose]() {
     this.dispose();
   }
 
+  /** For Object.prototype.toString. */
   get [Symbol.toStringTag]() {
     return 'Tensor';
   }

@@ -1,7 +1,7 @@
 // The types of the public API that are not classes. The names in the unions are those of the module's lists, in their
 // order; tests/js/types.test.js compares them.
 import type { Addnorm } from './core.js';
-import type { Module } from './module.js';
+import type { Block, Ffn, Stack } from './module.js';
 import type { Tensor } from './tensor.js';
 
 // ---- Names ----------------------------------------------------------------------------------------------------------
@@ -196,10 +196,20 @@ type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype
 
 /** What is used of a Response, as fetch gives it. */
 export interface ResponseLike {
+  /** 200 where there is a file. */
   readonly status: number;
+  /** Where it came from, for messages. */
   readonly url: string;
-  readonly headers: { get(name: string): string | null };
+  /** Asked for the content type. */
+  readonly headers: HeadersLike;
+  /** The file's bytes. */
   arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** What is used of Headers. */
+export interface HeadersLike {
+  /** A header's value; null where there is none. */
+  get(name: string): string | null;
 }
 
 /** How `load` gets its module. */
@@ -696,7 +706,7 @@ export interface BackwardOptions {
 }
 
 /** What backward returns. */
-export type Dx<T, Options> = Options extends { dx: false } ? undefined : Like<T>;
+export type Dx<T, Options> = Options extends Record<'dx', false> ? undefined : Like<T>;
 
 /** Options of a module's `probe`, as forward has them. */
 export interface ProbeOptions {
@@ -811,7 +821,7 @@ export interface Learned {
 }
 
 /** What is learned: a module's parameters, or tensors and their gradients by name. */
-export type Learnable = Module<unknown> | Readonly<Record<string, Learned>>;
+export type Learnable = Ffn | Block | Stack | Readonly<Record<string, Learned>>;
 
 /** Settings of every optimizer. */
 export interface CommonSettings {
