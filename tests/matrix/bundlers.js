@@ -125,7 +125,7 @@ const webpack = bundler('webpack 5', 'webpack', (projects, own) => {
       const context = projects.copy(`webpack ${entry.replace('/', ' ')}`, files, entry);
       const options = { context, mode: 'production', entry: './main.js', output: { path: join(context, 'dist') } };
       const stats = await promisify(pack)(options);
-      if (stats.hasErrors()) throw new Error(stats.toString());
+      if (stats.hasErrors()) throw new Error(stats.toString({ all: false, errors: true }));
       return context;
     });
   const site = built('addnorm');

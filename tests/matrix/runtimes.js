@@ -8,7 +8,7 @@ import { packageFolder, run } from './project.js';
 /** @param {string[]} [flags] of the program, before the script */
 function runtime(name, program, variants, places, flags = []) {
   const path = packageFolder(program);
-  const missing = () => !existsSync(path) && `${path} is not there: npm has it for Linux on x64 only`;
+  const missing = () => !existsSync(path) && `${program} is not there: npm has it for Linux on x64 only`;
   async function open(projects) {
     const { base } = projects;
     const inside = projects.copy(`${name} inline`, {}, 'addnorm/inline');

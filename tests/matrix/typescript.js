@@ -20,7 +20,11 @@ function compiler(name, packageName) {
     });
     const cwd = projects.copy(name, { 'consumer.ts': consumer, ...Object.fromEntries(configs) });
     const check = (setting) => async () => {
-      const { stdout } = await run(process.execPath, [tsc, '--project', `${setting}.json`, '--listFiles'], { cwd });
+      const args = [tsc, '--project', `${setting}.json`, '--listFiles'];
+      const { stdout } = await run(process.execPath, args, { cwd }).catch(({ stdout, message }) => {
+        const errors = stdout?.split('\n').filter((line) => line.includes('error TS')) ?? [];
+        throw new Error(errors.join('\n') || message);
+      });
       const wanted = ['index', 'inline', 'formats', 'tasks'].map(
         (entry) => `node_modules/addnorm/dist/lib/${entry}.d.ts`,
       );
