@@ -12,7 +12,8 @@ import { firefox, skipFirefox, skipWebKit, webkit } from './webdriver.js';
 
 let server;
 before(async () => {
-  server = await serve({ '/some/path/': siteFolder }, {}, { 'content-security-policy': POLICY });
+  const away = '<!doctype html><link rel="icon" href="data:,"><title>Elsewhere</title>';
+  server = await serve({ '/some/path/': siteFolder }, { '/away/': away }, { 'content-security-policy': POLICY });
 });
 after(() => server.close());
 
@@ -90,6 +91,26 @@ for (const [name, launch, skip] of [
       await browser.screenshot().then(
         (picture) => writeFileSync(join(shots, `${name.toLowerCase()}.png`), picture),
         (error) => t.diagnostic(`no screenshot: ${error.message}`),
+      );
+
+      // Away and back: the page as it was, from the browser's cache with its worker where the engine has one for that, and it
+      // goes on computing.
+      await browser.evaluate(() =>
+        addEventListener('pageshow', ({ persisted }) => Object.assign(window, { persisted })),
+      );
+      await browser.goto(`${server.origin}/away/`);
+      await browser.evaluate(() => history.back());
+      await until(browser, () => document.querySelector('#field-activation')?.value === 'relu');
+      t.diagnostic(`came back from the cache: ${await browser.evaluate(() => window.persisted === true)}`);
+      assert.equal(await until(browser, stdOfB), edited);
+      await browser.evaluate(() => {
+        location.hash = location.hash.replace('rows=16', 'rows=17');
+      });
+      const longer = await stdInNode({ placement: 'pre', activation: 'relu' }, 17);
+      await until(
+        browser,
+        (wanted) => document.querySelectorAll('#panel .table-box tbody tr')[1]?.cells[3]?.textContent === wanted,
+        longer,
       );
       assert.deepEqual(browser.faults, []);
     } finally {

@@ -8,13 +8,15 @@ export const updated = signal(false);
 const LATER = 3000; // the first chart and its libraries come first
 
 export function keepOffline() {
-  if (isOneFile || !import.meta.env.PROD || !navigator.serviceWorker) return;
+  if (isOneFile || !import.meta.env.PROD) return;
   const register = async () => {
-    const before = navigator.serviceWorker.controller;
-    // A page that was opened before any worker was there gets its first one, which is no newer version.
-    if (before) navigator.serviceWorker.addEventListener('controllerchange', () => (updated.value = true));
     try {
-      await navigator.serviceWorker.register(new URL('sw.js', document.baseURI), { updateViaCache: 'none' });
+      // In a frame without an origin even asking for it throws.
+      const { serviceWorker } = navigator;
+      if (!serviceWorker) return;
+      // A page that was opened before any worker was there gets its first one, which is no newer version.
+      if (serviceWorker.controller) serviceWorker.addEventListener('controllerchange', () => (updated.value = true));
+      await serviceWorker.register(new URL('sw.js', document.baseURI), { updateViaCache: 'none' });
     } catch {
       // No storage, or a host that does not serve it: the page works all the same, online.
     }
