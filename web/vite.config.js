@@ -1,9 +1,10 @@
 // Block Lab: `vite` serves web/demo, `vite build` writes dist/site, which any static host can serve under any path, and
 // `vite build --mode file` writes dist/block-lab.html, the page in one file.
-import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { extract, modelFile } from './models/extract.js';
+import { notices, onlyNamed } from './notices.js';
 import { earlyWorker } from './plugins/early.js';
 import { lighterLibraries } from './plugins/lighter.js';
 import { offline } from './plugins/offline.js';
@@ -22,7 +23,7 @@ function preparePublic() {
     extract(`${publicDir}/models`);
   }
   mkdirSync(publicDir, { recursive: true });
-  copyFileSync(path('../NOTICE'), `${publicDir}/NOTICE.txt`);
+  writeFileSync(`${publicDir}/NOTICE.txt`, notices());
   for (const file of ['manifest.webmanifest', 'icon.svg']) copyFileSync(path(`./demo/${file}`), `${publicDir}/${file}`);
 }
 
@@ -32,8 +33,8 @@ const models = ['ppocrv4_rec_block0', 'ppocrv4_rec_block1'];
 
 const site = {
   publicDir,
-  worker: { format: 'es' },
-  plugins: [lighterLibraries, earlyWorker, contentSecurityPolicy, offline(publicDir)],
+  worker: { format: 'es', plugins: () => [onlyNamed] },
+  plugins: [lighterLibraries, earlyWorker, contentSecurityPolicy, offline(publicDir), onlyNamed],
   build: {
     outDir: path('../dist/site'),
     emptyOutDir: true,
@@ -45,10 +46,10 @@ const file = {
   publicDir: false,
   worker: {
     format: 'iife',
-    plugins: () => [oneFile({ publicDir, models })],
+    plugins: () => [oneFile({ publicDir, models }), onlyNamed],
     rolldownOptions: { output: { codeSplitting: false } },
   },
-  plugins: [lighterLibraries, oneFile({ publicDir, models }), intoOneFile],
+  plugins: [lighterLibraries, oneFile({ publicDir, models }), onlyNamed, intoOneFile],
   build: {
     outDir: path('../dist'),
     emptyOutDir: false,

@@ -6,4 +6,10 @@ export const modelAddress = (file, base) => new URL(`models/${file}`, base);
 /** The attributes of a link to the notices. */
 export const notices = { href: './NOTICE.txt' };
 
+/**
+ * The attributes of a link to the API reference, which `npm run build` puts beside the page; null where there is none, in the
+ * dev server and where the page is one file.
+ */
+export const reference = import.meta.env?.DEV ? null : { href: './api/index.html' };
+
 export const isOneFile = false;

@@ -23,6 +23,7 @@ function embedded(publicDir, models) {
   return `const models = ${JSON.stringify(files)};
     export const modelAddress = (file) => models[file];
     export const notices = { href: ${JSON.stringify(read('NOTICE.txt', 'text/plain'))}, download: 'NOTICE.txt' };
+    export const reference = null;
     export const isOneFile = true;`;
 }
 

@@ -1,6 +1,6 @@
 import { roughPercent, si, spread } from '../format.js';
 import { standing } from '../roofline.js';
-import { notices } from '../served.js';
+import { notices, reference } from '../served.js';
 import { catalog, picks, results, text } from '../session.js';
 import { LETTERS, lookOf } from './look.js';
 
@@ -35,6 +35,7 @@ export function StatusBar() {
         {t.status.seed} {seed}
       </span>
       <span class="spacer" />
+      {reference && <a {...reference}>{t.status.reference}</a>}
       <a {...notices}>{t.status.notice}</a>
       {catalog.value && <span>{t.status.version(catalog.value.version)}</span>}
     </footer>

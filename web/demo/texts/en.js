@@ -357,6 +357,7 @@ export default {
       `Peak ${peak}, multiply-adds in registers (${peaks} ×); reading ${read} (${reads} ×). Medians, ± half the distance between the quartiles.`,
     memory: 'wasm memory',
     seed: 'seed',
+    reference: 'API',
     notice: 'Notices',
     version: (version) => `addnorm ${version}`,
   },

@@ -414,6 +414,7 @@ export default {
       `峰值 ${peak}：寄存器内的乘加（${peaks} 次）；读取 ${read}（${reads} 次）。均为中位数，± 为四分位距的一半。`,
     memory: 'wasm 内存',
     seed: '种子',
+    reference: 'API 文档',
     notice: '第三方声明',
     version: (version) => `addnorm ${version}`,
   },
