@@ -11,7 +11,8 @@
  *              there are several, one that is not wanted is NULL, unless said. Nothing of the forward pass is needed
  *              but its arguments, unless said.
  *   Memory     nothing is allocated, nothing outside the given ranges is read or written. Buffers that a function needs
- *              for itself are given by the caller, their size is told by a ..._bytes function.
+ *              for itself are given by the caller, their size is told by a ..._bytes function. Of stack a call takes
+ *              up to 200 KB (matrix products); Emscripten gives 64 KB, -sSTACK_SIZE=256KB is enough.
  *   Errors     a function that computes returns an an_status: AN_OK, or why it did nothing. Arguments are checked
  *              before the first write. Zero rows or elements are valid and do nothing, unless said (NULL is then
  *              accepted for the data). Every such function may return AN_NULL_POINTER, and AN_SIZE_OVERFLOW where the
@@ -19,6 +20,10 @@
  *   Numbers    NaN in, NaN out, in the row concerned and no other. There is no fast-math, no libm, no global state.
  *              Without relaxed SIMD the results are the same bits on every machine (NaN payloads aside), natively too.
  *   Threads    every function is re-entrant.
+ *   Building   compile the .c files of src/ with -ffp-contract=off; for wasm with -msimd128 and, if wanted,
+ *              -mrelaxed-simd, natively with SIMDe's headers, anywhere with -DAN_SCALAR and neither. No -lm is needed.
+ *              src/heap.c is the npm package's malloc, for wasm alone: leave it out where there is one. docs/example.c
+ *              in the repository is a program.
  *
  * ULP bounds are over every float32 input unless a range is given; how they are measured: docs/accuracy.md.
  */
@@ -62,9 +67,9 @@ AN_API const char *an_status_name(int status);
 /* AN_VERSION */
 AN_API const char *an_version(void);
 
-/* How this was built, as the module of the npm package has it: "addnorm 0.1.0 interface 0a1b2c3d simd emscripten 3.1.69",
- * where the number changes with this header and the lists. What stands behind the version is what the compiler is given
- * as -DAN_BUILD='"..."', else "native". */
+/* How this was built, as the module of the npm package has it:
+ * "addnorm 0.1.0 interface 0a1b2c3d simd emscripten 3.1.69", where the number changes with this header and the lists.
+ * What stands behind the version is what the compiler is given as -DAN_BUILD='"..."', else "native". */
 AN_API const char *an_build(void);
 
 /* ---- Lists ----------------------------------------------------------------------------------------------------
@@ -158,7 +163,9 @@ enum {
 AN_API an_status an_softmax_fwd(float *y, const float *x, size_t outer, size_t n, size_t inner, int flags);
 
 /* From y, what an_softmax_fwd has given with the same flags: dx = y (dy - sum(dy y)); with AN_SOFTMAX_LOG
- * dx = dy - e^y sum(dy). dx may equal y or dy. A row of zeros (log: -inf) under AN_SOFTMAX_MASKED_ZERO gives zeros.
+ * dx = dy - e^y sum(dy).
+ * dx, y, dy: outer * n * inner elements. dx may equal y or dy.
+ * A row of zeros (log: -inf) under AN_SOFTMAX_MASKED_ZERO gives zeros.
  * Bound: half an ULP of dx (log: and one of e^y sum(dy)), beside (n + 4) 2^-53 of the largest |dy| of the row (log: of
  *   the sum of |dy|) times the element's probability.
  * Errors: as an_softmax_fwd.
@@ -341,7 +348,7 @@ AN_API double an_limit_read(const float *x, size_t n);
  * Enumerations are indices, truth values 0 or 1.
  */
 
-AN_API size_t an_field_count(void);
+AN_API size_t an_field_count(void); /* beyond it the following give NULL or 0 */
 AN_API const char *an_field_name(size_t field);
 /* "int", "float", "bool", "activation", "norm", "placement", "affine", "init", "mixing" */
 AN_API const char *an_field_type(size_t field);
@@ -496,7 +503,8 @@ AN_API an_status an_module_cost(double cost[4], const double *config, size_t bat
 enum { AN_REDUCTION_MEAN = 0, AN_REDUCTION_SUM = 1 };
 
 /* Mean (or sum) of (prediction - target)^2. value: one double; terms: n elements or NULL; gradient: n elements, may
- * equal prediction or target, or NULL. n == 0: the value is 0. Errors: AN_UNKNOWN_FLAG for the reduction. */
+ * equal prediction or target, or NULL. n == 0: the value is 0. NaN makes its term and the value NaN.
+ * Errors: AN_UNKNOWN_FLAG for the reduction. */
 AN_API an_status an_mse(double *value, float *terms, float *gradient, const float *prediction, const float *target,
                         int reduction, size_t n);
 
@@ -531,7 +539,7 @@ enum { AN_STEP_CHECK = 1 };
 
 /* SGD (Sutskever et al. 2013), as PyTorch has it: g += weight_decay * value; velocity = momentum * velocity +
  * (1 - dampening) * g, in step 1 g; value -= rate * velocity, with AN_SGD_NESTEROV rate * (g + momentum * velocity).
- * velocity: n elements. With momentum 0 value -= rate * g: velocity is left alone and may be NULL.
+ * value, velocity, gradient: n elements. With momentum 0 value -= rate * g: velocity is left alone and may be NULL.
  * Errors: AN_UNKNOWN_FLAG; AN_INVALID_VALUE for a number that is not finite, a momentum outside 0 .. 1 or step 0. */
 enum { AN_SGD_NESTEROV = 2 };
 AN_API an_status an_sgd_step(float *value, float *velocity, const float *gradient, double gradient_scale, double rate,
@@ -546,8 +554,9 @@ enum {
  * them: m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2,
  *   value -= rate / (1 - b1^step) m / (sqrt(v) / sqrt(1 - b2^step) + eps), with AN_ADAM_EPSILON_FIRST
  *   value -= rate sqrt(1 - b2^step) / (1 - b1^step) m / (sqrt(v) + eps).
- * m, v: n elements, 0 before step 1. Errors: AN_UNKNOWN_FLAG; AN_INVALID_VALUE for a number that is not finite, betas
- * outside 0 .. 1 (1 excluded), eps < 0 or step 0. */
+ * value, m, v, gradient: n elements; m and v are 0 before step 1.
+ * Errors: AN_UNKNOWN_FLAG; AN_INVALID_VALUE for a number that is not finite, betas outside 0 .. 1 (1 excluded), eps < 0
+ * or step 0. */
 AN_API an_status an_adam_step(float *value, float *m, float *v, const float *gradient, double gradient_scale,
                               double rate, double beta1, double beta2, double eps, double weight_decay, int flags,
                               uint32_t step, size_t n);
