@@ -122,7 +122,7 @@ export function writeSafetensors(tensors, metadata) {
     const begin = size;
     size += data.length * 4;
     header.push([name, { dtype: 'F32', shape: shape ?? [data.length], data_offsets: [begin, size] }]);
-    return isTensor(tensor) ? tensor : data;
+    return { from: isTensor(tensor) ? tensor : data, bytes: size - begin };
   });
   // Not by Object.fromEntries: there a name such as '1' would come before the others.
   const json = `{${header.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join()}}`;
@@ -134,9 +134,12 @@ export function writeSafetensors(tensors, metadata) {
   file.fill(0x20, 8 + text.length, start);
   file.set(text, 8);
   let at = start;
-  for (const [i, part] of parts.entries()) {
-    // Asked for anew: a getter of a later tensor may have grown the memory, or disposed this one.
-    const { data } = numbersOf(part, `tensors.${names[i]}`);
+  for (const [i, { from, bytes }] of parts.entries()) {
+    // Asked for anew: a getter of a later tensor may have grown the memory, disposed this one, or resized its buffer.
+    const { data } = numbersOf(from, `tensors.${names[i]}`);
+    if (data.byteLength !== bytes) {
+      throw new AddnormError('INVALID_ARGUMENT', `tensors.${names[i]}: its buffer was resized while it was read`);
+    }
     file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
     at += data.byteLength;
   }

@@ -16,7 +16,7 @@
  * @module addnorm/tasks
  */
 import * as check from './check.js';
-import { AddnormError, describe, shapeText, suggestion } from './errors.js';
+import { AddnormError, shapeText } from './errors.js';
 import { list } from './lists.js';
 import { cosine } from './schedule.js';
 import { numbersOf } from './tensor.js';
@@ -461,11 +461,11 @@ const configs = {
  * @throws {AddnormError} `UNKNOWN_NAME`, `UNKNOWN_OPTION`, `INVALID_ARGUMENT`
  */
 export function makeTask(an, name, options) {
-  const names = all.map((task) => task.name);
-  const found = all.find((task) => task.name === name);
-  if (!found) {
-    throw new AddnormError('UNKNOWN_NAME', `task: unknown name ${describe(name)}; ${suggestion(String(name), names)}`);
+  if (typeof an?.scope !== 'function' || typeof an.random !== 'function') {
+    throw check.invalid('an', an, 'an instance of addnorm, as load() gives it');
   }
+  const names = all.map((task) => task.name);
+  const found = all[names.indexOf(check.name('task', name, names, 'UNKNOWN_NAME'))];
   const { kind, options: known, good, maker, rate } = found;
   const given = check.options('options', options, ['seed', ...known.map((option) => option.name)]);
   const seed = check.word('seed', given.seed ?? 0);
