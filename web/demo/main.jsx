@@ -6,8 +6,8 @@ import { keepOffline } from './shell/offline.js';
 import './styles.css';
 import './shell/style.css';
 
-start(); // the worker starts up while the page is drawn
-// In a task of its own: together with all modules' first run it would be a long one.
+// Each in a task of its own: together with all modules' first run it would be a long one.
+setTimeout(start); // the worker starts up while the page is drawn
 setTimeout(() => {
   const place = document.getElementById('app');
   place.replaceChildren(); // what index.html shows until now

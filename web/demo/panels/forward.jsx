@@ -6,6 +6,7 @@ import { Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { trainedOf } from '../presets.js';
 import { catalog, file, keys, picks, results, set, text } from '../session.js';
+import { Gradually } from '../shell/later.js';
 import { SIGNALS } from '../state.js';
 import { Histogram } from './forward/histogram.jsx';
 import { Sizes } from './forward/sizes.jsx';
@@ -27,13 +28,15 @@ export function ForwardPanel() {
           onChange={(id) => set({ signal: id })}
         />
       </div>
-      <div class="charts">
-        <Histogram />
-        <Sizes />
-      </div>
-      <Statistics />
-      <Explanation />
-      <Norms />
+      <Gradually>
+        <div class="charts">
+          <Histogram />
+          <Sizes />
+        </div>
+        <Statistics />
+        <Explanation />
+        <Norms />
+      </Gradually>
     </>
   );
 }

@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import { dark, picks, text } from '../session.js';
 import { useChartExport } from '../shell/export/chart-entry.js';
 import { ExportChart } from '../shell/export-menu.jsx';
-import { afterPaint, useAfterPaint } from '../shell/later.js';
+import { useAfterPaint, useGrowing } from '../shell/later.js';
 import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
 
@@ -57,8 +57,8 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
   const isDark = dark.value;
   const [columns, setColumns] = useState(0); // changes where the width calls for other labels
 
-  // deps is what build depends on. Each chart is made in a task of its own, since many at once would hold up the page; the
-  // one before stands until then.
+  // deps is what build depends on. Each chart is made in a task of its own and drawn in another, since many at once would
+  // hold up the page; the one before stands until then.
   const end = useRef(() => {});
   const replace = (next) => {
     end.current();
@@ -69,23 +69,37 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
       replace(() => {});
       return undefined;
     }
-    const start = setTimeout(() => place.current && replace(draw())); // it may just have left the page
-    return () => clearTimeout(start);
+    let begin = null;
+    let timer = setTimeout(() => {
+      if (!place.current) return; // it may just have left the page
+      begin = make();
+      timer = setTimeout(() => {
+        replace(begin());
+        begin = null;
+      });
+    });
+    return () => {
+      clearTimeout(timer);
+      begin?.(false);
+    };
   }, [...deps, asTable, empty, isDark, columns, colorNumbers.value.join()]);
   useEffect(() => () => replace(() => {}), []);
 
-  const draw = () => {
+  // Gives what draws it, or with false gives it up.
+  const make = () => {
     const box = place.current;
     const colors = palette();
     const width = () => Math.max(120, box.clientWidth);
     const height = () => box.clientHeight;
     const { options, data, marks, labels } = build(colors, width());
+    let begun = false; // till then no other chart's cursor is followed
+    const sync = { ...options.cursor?.sync, filters: { pub: () => true, sub: () => begun } };
     const full = {
       ...options,
       width: width(),
       height: height(),
       legend: { show: false },
-      cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor, sync },
       axes: options.axes.map((axis) => ({
         stroke: colors.muted,
         font: `${colors.size}px ${FAMILY}`,
@@ -108,10 +122,23 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
         ],
       },
     };
-    const u = new uPlot(full, data, box);
-    plot.current = u;
-    drawn.current = { u, options: full, data };
-    // In a task of its own: where the sidebar goes all charts are resized at once.
+    let init = null;
+    const u = new uPlot(full, data, (_, start) => {
+      init = start;
+    });
+    return (wanted = true) => {
+      if (!wanted) return u.destroy();
+      box.append(u.root);
+      begun = true;
+      init();
+      plot.current = u;
+      drawn.current = { u, options: full, data };
+      return followSize(u, { box, width, height });
+    };
+  };
+
+  // In a task of its own: where the sidebar goes all charts are resized at once. Returns what ends the chart.
+  const followSize = (u, { box, width, height }) => {
     let timer = 0;
     const resize = () => {
       const wider = Math.abs(u.width - width()) > 1;
@@ -312,27 +339,20 @@ function fitting(u, { index, name, short = name, align }, left) {
 
 // Rows that somebody reads; a browser takes seconds for thousands that change. Saved are all.
 const READABLE = 100;
+const AT_ONCE = 20; // all hundred would hold the page up
 
 /** The table of a chart; of more rows than `most` every second, third, ... and the last. */
 function Figures({ of: table, most = Infinity, ...rest }) {
   const { head, rows } = typeof table === 'function' ? table() : table;
   const stride = Math.ceil(rows.length / most) || 1;
   const some = rows.filter((_, i) => i % stride === 0 || i === rows.length - 1);
-  const shown = useGrowing(Number.isFinite(most) ? some.length : 0);
+  const shown = useGrowing(some.length, Number.isFinite(most) ? AT_ONCE : some.length);
   return (
     <>
       {stride > 1 && <p class="note">{text.value.chart.everyNth(stride)}</p>}
-      <Table head={head} rows={Number.isFinite(most) ? some.slice(0, shown) : some} {...rest} />
+      <Table head={head} rows={some.slice(0, shown)} {...rest} />
     </>
   );
-}
-
-// How many of these rows are drawn: a few more with every frame, since all at once hold the page up.
-const AT_ONCE = 20;
-function useGrowing(length) {
-  const [count, setCount] = useState(AT_ONCE);
-  useEffect(() => (count < length ? afterPaint(() => setCount(count + AT_ONCE)) : undefined), [count, length]);
-  return count;
 }
 
 /** A table in a box of its own, so that the page never scrolls sideways. */

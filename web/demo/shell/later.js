@@ -1,4 +1,5 @@
 // What waits for the next frame, so that the page answers at once and no task is a long one.
+import { toChildArray } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 // From an input on its answer has the page to itself for this many milliseconds.
@@ -42,6 +43,19 @@ export function Staged({ children }) {
     return () => clearTimeout(timer);
   }, [children]);
   return shown;
+}
+
+/** How many of a list are drawn: so many at first, and as many more after every frame. */
+export function useGrowing(length, step) {
+  const [count, setCount] = useState(step);
+  useEffect(() => (count < length ? afterPaint(() => setCount(count + step)) : undefined), [count, length, step]);
+  return count;
+}
+
+/** Its children, one more after every frame: all at once would be one long task of layout. */
+export function Gradually({ children }) {
+  const list = toChildArray(children);
+  return list.slice(0, useGrowing(list.length, 1));
 }
 
 /** A value, a frame later where it changes: what hangs on it is drawn after the rest. */

@@ -3,6 +3,7 @@
 
 import { ModuleError } from '../../parts/module-error.jsx';
 import { panelResults, text } from '../../session.js';
+import { Gradually } from '../../shell/later.js';
 import { Controls } from './controls.jsx';
 import { Lesson } from './lesson.jsx';
 import { Picture, SmallPictures } from './pictures.jsx';
@@ -19,11 +20,13 @@ export function DepthPanel() {
           {text.value.run.failed} <ModuleError error={error} /> <code>{error.code}</code>
         </p>
       )}
-      <Picture />
-      <SmallPictures />
-      <Faults />
-      <Summary />
-      <Lesson />
+      <Gradually>
+        <Picture />
+        <SmallPictures />
+        <Faults />
+        <Summary />
+        <Lesson />
+      </Gradually>
     </>
   );
 }

@@ -1,5 +1,6 @@
 // The four steps of a norm, walked through on a small matrix, for five norms side by side.
 import { panelResults, picks, state, text } from '../../session.js';
+import { Gradually } from '../../shell/later.js';
 import { Cards } from './cards.jsx';
 import { Editor, Examples, Settings, StepControl } from './editor.jsx';
 import { inputOf } from './job.js';
@@ -22,15 +23,17 @@ export function Norms() {
         <h2 id="norms-title">{t.title}</h2>
         <p class="note">{t.note}</p>
       </div>
-      <Examples />
-      <div class="norms-top">
-        <Editor />
-        <Settings />
-      </div>
-      <StepControl />
-      <Cards input={input} walks={walks} given={given} />
-      <CellTable input={input} walks={walks} given={given} />
-      <BatchNormTable input={input} ways={isCurrent ? value.ways : undefined} />
+      <Gradually>
+        <Examples />
+        <div class="norms-top">
+          <Editor />
+          <Settings />
+        </div>
+        <StepControl />
+        <Cards input={input} walks={walks} given={given} />
+        <CellTable input={input} walks={walks} given={given} />
+        <BatchNormTable input={input} ways={isCurrent ? value.ways : undefined} />
+      </Gradually>
     </section>
   );
 }

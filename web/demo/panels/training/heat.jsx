@@ -139,7 +139,7 @@ function useCursor() {
 
 /** Brings the charts' cursor to a step; null: away. */
 function moveCharts(step) {
-  const [first] = uPlot.sync(SYNC).plots.filter((plot) => plot.setCursor);
+  const [first] = uPlot.sync(SYNC).plots.filter((plot) => plot.setCursor && plot.data); // that are drawn
   if (!first) return;
   const left = step === null ? -10 : first.valToPos(step, 'x');
   first.setCursor({ left, top: step === null ? -10 : 10 }, true, true);

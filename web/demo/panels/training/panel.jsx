@@ -6,6 +6,7 @@ import { LETTERS } from '../../parts/look.js';
 import { ModuleError } from '../../parts/module-error.jsx';
 import { trainedOf } from '../../presets.js';
 import { catalog, picks, text } from '../../session.js';
+import { Gradually } from '../../shell/later.js';
 import { GradientChart, LossChart, MetricChart, RateChart } from './charts.jsx';
 import { RunControls, Settings } from './controls.jsx';
 import { Gallery } from './gallery.jsx';
@@ -59,16 +60,20 @@ function Pictures() {
     <>
       <Incidents />
       <Held />
-      <div class="charts training-charts">
-        <LossChart />
-        <Gallery />
-        <MetricChart />
-        <HeatMaps />
-        <GradientChart />
-        <RateChart />
-      </div>
-      <Summary />
-      <Explanation />
+      <Gradually>
+        <div class="charts training-charts">
+          <Gradually>
+            <LossChart />
+            <Gallery />
+            <MetricChart />
+            <HeatMaps />
+            <GradientChart />
+            <RateChart />
+          </Gradually>
+        </div>
+        <Summary />
+        <Explanation />
+      </Gradually>
     </>
   );
 }

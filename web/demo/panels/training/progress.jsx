@@ -7,7 +7,7 @@ import { text } from '../../session.js';
 import { furthest, goOn, limit, notice, restart, rewind, runs, status, ticks } from './session.js';
 
 export function Progress() {
-  ticks.progress.value;
+  ticks.table.value;
   const t = text.value.training;
   const { phase, away, speed, steps } = status.value;
   const done = furthest();

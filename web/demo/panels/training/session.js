@@ -39,7 +39,7 @@ export const failure = computed(() => status.value.error);
 export const mixings = computed(() => [...new Set(runs.value.map(({ mixing }) => mixing))].join());
 
 /** The parts of the panel. */
-const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'progress', 'table'];
+const TICKS = ['loss', 'pictures', 'metric', 'heat', 'gradient', 'rate', 'table'];
 /** By part, a number that grows whenever there is something new to draw. */
 export const ticks = Object.fromEntries(TICKS.map((name) => [name, signal(0)]));
 
@@ -180,7 +180,7 @@ function keepPictures(drawn) {
 }
 
 // Milliseconds between two drawings of a part, where it is dear or says little in a tenth of a second.
-const EVERY = { heat: 300, progress: 300, rate: 500, table: 1000 };
+const EVERY = { heat: 300, table: 300, rate: 500 };
 const drawnAt = {};
 const draw = Object.fromEntries(TICKS.map((name) => [name, () => ticks[name].value++]));
 
