@@ -180,7 +180,7 @@ for variant in "${variants[@]}"; do
     continue
   fi
   [ ${#emcc[@]} -gt 0 ] || find_emcc
-  build="-DAN_BUILD=\"interface $interface $variant emscripten $emcc_version\""
+  build="-DAN_BUILD=\"$interface $variant emscripten-$emcc_version\""
   # shellcheck disable=SC2086
   { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O2 -c src/tile.c -o "dist/.$variant.o" &&
     "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} "$build" -Oz "${small[@]}" "dist/.$variant.o" \

@@ -128,7 +128,7 @@ int main(void) {
   }
   const double after = reference(exact_y, exact_x, exact, at, dy);
 
-  printf("addnorm %s, y[0] = %.6f, sum(dy y) %.4f, after a step %.4f\n", an_version(), y[0], before, after);
+  printf("%s, y[0] = %.6f, sum(dy y) %.4f, after a step %.4f\n", an_build(), y[0], before, after);
   printf("largest error: y %.1e, gradients %.1e, step %.1e\n", worst_y, worst_gradient, worst_step);
   must(worst_y < 1e-6 && worst_gradient < 1e-5 && worst_step < 1e-7 && after < before, "the comparison");
   free(values), free(gradients), free(packed), free(packed_bwd), free(saved), free(workspace), free(m), free(v);

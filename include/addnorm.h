@@ -64,11 +64,8 @@ typedef enum an_status {
 /* "OK", "NULL_POINTER", ...; "UNKNOWN_STATUS" for any other number. */
 AN_API const char *an_status_name(int status);
 
-/* AN_VERSION */
-AN_API const char *an_version(void);
-
 /* How this was built, as the module of the npm package has it:
- * "addnorm 0.1.0 interface 0a1b2c3d simd emscripten 3.1.69", where the number changes with this header and the lists.
+ * "addnorm 0.1.0 0a1b2c3d simd emscripten-3.1.69", where the second number changes with this header and the lists.
  * What stands behind the version is what the compiler is given as -DAN_BUILD='"..."', else "native". */
 AN_API const char *an_build(void);
 

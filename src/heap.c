@@ -60,17 +60,18 @@ void *malloc(size_t bytes) {
       return b + 1;
     }
     /* What the memory has behind the heap; at 4 GiB both wrap around to 0. */
-    size_t pages = __builtin_wasm_memory_size(0), more = pages * PAGE - (size_t)heap_end;
+    const size_t pages = __builtin_wasm_memory_size(0);
+    size_t more = pages * PAGE - (size_t)heap_end;
     if (more == 0) {
-      /* More pages, behind the last block, which may be free already. An eighth of the memory besides, if there is as
-       * much: whenever it grows all of JavaScript's views of it end, and some engines copy it. */
+      /* More pages, behind the last block, which may be free already. An eighth of the memory besides, or what there is
+       * of it: whenever the memory grows all of JavaScript's views of it end, and some engines copy it. */
       const size_t wanted = (size - (last && end_of(last) == heap_end ? last->size : 0) - 1) / PAGE + 1;
-      pages = wanted + pages / 8;
-      if (__builtin_wasm_memory_grow(0, pages) == (size_t)-1) {
-        pages = wanted;
-        if (__builtin_wasm_memory_grow(0, pages) == (size_t)-1) return NULL;
+      size_t besides = pages / 8;
+      while (__builtin_wasm_memory_grow(0, wanted + besides) == (size_t)-1) {
+        if (besides == 0) return NULL;
+        besides /= 2;
       }
-      more = pages * PAGE;
+      more = (wanted + besides) * PAGE;
     }
     head *const b = (head *)heap_end;
     b->size = more, heap_end += more;

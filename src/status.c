@@ -14,8 +14,6 @@ const char *an_status_name(int status) {
   return text_at(names, i);
 }
 
-const char *an_version(void) { return AN_VERSION; }
-
 #ifndef AN_BUILD
 #define AN_BUILD "native"
 #endif

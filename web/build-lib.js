@@ -21,7 +21,7 @@ function buildOf(wasm) {
   return bytes.toString('latin1', 0, bytes.indexOf(0));
 }
 const simd = readFileSync(join(to, 'addnorm.simd.wasm'));
-const build = buildOf(simd).split(' ').slice(0, 4).join(' ');
+const build = buildOf(simd).split(' ').slice(0, 3).join(' ');
 
 const sources = readdirSync(from);
 const wanted = sources.flatMap((file) => [file, file.replace(/\.js$/, '.d.ts'), file.replace(/\.d\.ts$/, '.js')]);

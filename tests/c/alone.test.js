@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const example = join(root, 'docs/example.c');
 /** The commands that the example begins with. */
 const [gcc, emcc, node] = [...readFileSync(example, 'utf8').matchAll(/^ \* {3}(\S.*)$/gm)].map(([, line]) => line);
-const printed = /^addnorm \d+\.\d+\.\d+, y\[0\] = 1\.7156\d+, .*\nlargest error: y .*\n$/;
+const printed = /^addnorm \d+\.\d+\.\d+ native, y\[0\] = 1\.7156\d+, .*\nlargest error: y .*\n$/;
 
 const missing = (tool) =>
   spawnSync(tool, ['--version']).status !== 0 && `${tool} is not installed (Debian: apt-get install ${tool})`;

@@ -83,3 +83,16 @@ test('a block of more than 2 GiB', (t) => {
   free(pointer);
   assert.equal(malloc(size - 32), pointer);
 });
+
+test('the memory grows by an eighth at a time, by less where that is refused, and to the last page', () => {
+  const { memory, malloc } = heap(1000);
+  const sizes = new Set();
+  while (malloc(50_000) > 0) sizes.add(memory.buffer.byteLength / PAGE);
+  const steps = [...sizes];
+  assert.equal(steps[0], 16);
+  assert.ok(steps.length < 45, `${steps.length} steps`);
+  for (const [i, pages] of steps.entries()) {
+    if (i > 0 && pages < 1000 - 1000 / 8) assert.equal(pages, steps[i - 1] + 1 + Math.floor(steps[i - 1] / 8));
+  }
+  assert.equal(steps.at(-1), 1000);
+});

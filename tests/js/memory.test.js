@@ -31,7 +31,7 @@ for (const variant of variants) {
     assert.deepEqual(x.data, Float32Array.of(1, 2, 3));
     assert.throws(
       () => an.activation('relu', view),
-      failure('INVALID_ARGUMENT', /x: its buffer is detached.*pass the tensor/),
+      failure('INVALID_ARGUMENT', /x: its buffer is detached.*of a tensor pass itself/),
     );
     assert.throws(
       () => an.tensor({ data: view, shape: [0] }),

@@ -13,6 +13,16 @@ export function invalid(what, value, expected) {
 }
 
 /**
+ * @param {string} what an array whose buffer is detached, or has shrunk below its end
+ * @param {unknown} [cause]
+ */
+export function detached(what, cause) {
+  const text =
+    'its buffer is detached or has shrunk; of a tensor pass itself: its data is dead after the next allocation';
+  return new AddnormError('INVALID_ARGUMENT', `${what}: ${text}`, { cause });
+}
+
+/**
  * How an option is checked: by a function that gets its name and value and returns the value, by a list of names, or
  * later.
  * @typedef {((what: string, value: unknown) => unknown) | readonly string[] | null} Check

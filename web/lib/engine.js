@@ -52,15 +52,15 @@ export class Engine {
   track(made, pointers) {
     this.live++;
     this.#young.set(made, pointers);
-    if (!this.#waiting) queueMicrotask(() => this.#watch());
-    this.#waiting = true;
+    if (!this.#waiting) {
+      this.#waiting = true;
+      queueMicrotask(() => {
+        this.#waiting = false;
+        for (const [lasting, held] of this.#young) this.#lost.register(lasting, held, lasting);
+        this.#young.clear();
+      });
+    }
     this.#scopes.at(-1)?.add(made);
-  }
-
-  #watch() {
-    for (const [made, pointers] of this.#young) this.#lost.register(made, pointers, made);
-    this.#young.clear();
-    this.#waiting = false;
   }
 
   /** @param {Disposable} gone */

@@ -1,6 +1,6 @@
 // @ts-check
 // One operation's operands: checked first, copied in when their address is asked for, freed at the end in any case.
-import { product } from './check.js';
+import { detached, product } from './check.js';
 import { mismatch, shapeText } from './errors.js';
 import { addressOf, changed, copyOf, fits, isTensor, numbersOf, Tensor } from './tensor.js';
 
@@ -36,14 +36,24 @@ export class Operand {
     if (this.tensor) return addressOf(this.tensor, this.#frame.engine, this.what);
     if (this.#address === 0 && this.size > 0) {
       this.#address = this.#frame.room(this.size * 4, this.what);
-      if (this.#source) this.#frame.memory.floats(this.#address, this.size).set(this.#source);
+      if (this.#source) this.#frame.memory.floats(this.#address, this.size).set(this.#given(this.#source));
     }
     return this.#address;
   }
 
   /** The numbers, to be read at once: most often a view, which the next allocation ends. */
   get numbers() {
-    return this.#source ?? this.#frame.memory.floats(this.address, this.size);
+    return this.#source ? this.#given(this.#source) : this.#frame.memory.floats(this.address, this.size);
+  }
+
+  /**
+   * An array that was given, if it is still what it was: a getter of a later argument may have detached or resized it.
+   * Not by its length, which code that V8 11 has optimised takes for what it was before.
+   * @param {Float32Array} source
+   */
+  #given(source) {
+    if (source.byteLength === this.size * 4) return source;
+    throw detached(this.what);
   }
 
   /**

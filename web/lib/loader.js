@@ -1,6 +1,6 @@
 // @ts-check
 // Chooses a variant, finds its bytes, compiles and instantiates it. No Emscripten glue: docs/adr says why.
-import { invalid } from './check.js';
+import { detached, invalid } from './check.js';
 import { AddnormError, describe, quoted } from './errors.js';
 import { Memory, PAGE_BYTES } from './memory.js';
 
@@ -34,7 +34,7 @@ const probes = {
   scalar: empty,
 };
 const refusals = {
-  relaxed: 'this engine does not validate relaxed SIMD (Node 20 does with --experimental-wasm-relaxed-simd)',
+  relaxed: 'this engine does not validate relaxed SIMD (Node 20: --experimental-wasm-relaxed-simd)',
   simd: 'this engine does not validate SIMD',
   scalar: 'this engine does not validate WebAssembly',
 };
@@ -93,7 +93,7 @@ export async function compile(source, wanted, able, sources) {
     try {
       bytes = new Uint8Array(/** @type {ArrayBuffer} */ (buffer), byteOffset, byteLength).slice();
     } catch (cause) {
-      throw new AddnormError('INVALID_ARGUMENT', 'wasm: its buffer is detached or has shrunk', { cause });
+      throw detached('wasm', cause);
     }
     return fromBytes(bytes, 'the given buffer', '');
   }
@@ -221,12 +221,12 @@ function contents(bytes) {
   if (bytes.length === 0) return 'nothing';
   const start = new TextDecoder().decode(bytes.subarray(0, 256)).trimStart();
   if (start.startsWith('<')) return 'HTML';
-  const hex = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+  const hex = Array.from(bytes.subarray(0, 4), (byte) => (byte + 256).toString(16).slice(1)).join(' ');
   return `${bytes.length} bytes that start with ${hex}`;
 }
 
 /** @param {string} build what a module says of itself */
-export const variantOf = (build) => /** @type {import('./types.js').Variant} */ (build.split(' ')[4]);
+export const variantOf = (build) => /** @type {import('./types.js').Variant} */ (build.split(' ')[3]);
 
 /**
  * @param {WebAssembly.Module} module
@@ -235,27 +235,27 @@ export const variantOf = (build) => /** @type {import('./types.js').Variant} */ 
  * @returns {Promise<Memory>}
  */
 export async function instantiate(module, wanted, maxBytes) {
+  const maximum = Math.floor(maxBytes / PAGE_BYTES);
   let memory;
   try {
-    memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: Math.floor(maxBytes / PAGE_BYTES) });
+    memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum });
   } catch (cause) {
     throw new AddnormError('OUT_OF_MEMORY', 'the engine gives no memory for another instance', { cause });
   }
   const foreign = 'the module given is not one of this package';
-  const env = { memory };
   let instance;
   try {
-    instance = await WebAssembly.instantiate(module, { env });
+    instance = await WebAssembly.instantiate(module, { env: { memory } });
   } catch (cause) {
     throw failed(foreign, cause);
   }
-  const limit = Math.floor(maxBytes / PAGE_BYTES) * PAGE_BYTES;
   if (!instance.exports.an_build) throw failed(foreign);
-  const result = new Memory(instance, memory, limit);
+  const result = new Memory(instance, memory, maximum * PAGE_BYTES);
   result.call('_initialize');
   const build = result.text('an_build') ?? '';
-  if (!build.startsWith(`${BUILD} `))
+  if (!build.startsWith(`${BUILD} `)) {
     throw failed(`the module is '${build}', this is '${BUILD}': take both from one package`);
+  }
   if (wanted !== 'auto' && wanted !== variantOf(build)) throw failed(`variant '${wanted}': the module is '${build}'`);
   result.build = build;
   return result;

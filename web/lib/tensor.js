@@ -1,5 +1,5 @@
 // @ts-check
-import { shape as checkShape, fills, invalid, product } from './check.js';
+import { shape as checkShape, detached, fills, invalid, product } from './check.js';
 import { Engine } from './engine.js';
 import { AddnormError, mismatch, shapeText } from './errors.js';
 
@@ -180,7 +180,7 @@ function isFloats(value) {
 export function numbersOf(value, what) {
   if (isTensor(value)) return { data: value.data, shape: value.shape };
   if (isFloats(value)) return { data: attached(value, what), shape: null };
-  if (value instanceof Tensor) {
+  if (value instanceof Tensor || value === Tensor.prototype) {
     throw new AddnormError('INVALID_ARGUMENT', `${what}: expected a Tensor, got a Proxy of one: pass what it wraps`);
   }
   if (typeof value === 'object' && value !== null && 'data' in value && 'shape' in value) {
@@ -218,14 +218,12 @@ export function fits(wanted, data, own) {
  * @param {string} what
  */
 function attached(array, what) {
-  if (array.length > 0) return array;
+  // Not by its length, which code that V8 11 has optimised takes for what it was before.
+  if (array.byteLength > 0) return array;
   try {
     array.keys();
   } catch {
-    throw new AddnormError(
-      'INVALID_ARGUMENT',
-      `${what}: its buffer is detached or has shrunk; a tensor's data is dead after the next allocation: pass the tensor, or data anew`,
-    );
+    throw detached(what);
   }
   return array;
 }

@@ -566,7 +566,7 @@ export interface FfnConfig {
   gated?: boolean | null | undefined;
   /** Bias vectors on the linear layers. Default true. */
   bias?: boolean | null | undefined;
-  /** Probability with which a hidden unit of the FFN is dropped in training. From 0 to 0.999. Default 0. */
+  /** Probability that a hidden unit of the FFN is dropped in training. From 0 to 0.999. Default 0. */
   dropout?: number | null | undefined;
   /**
    * Distribution of the initial weights. gpt2: N(0, init_std), the branch's last matrix divided by sqrt(S); zero:
@@ -580,7 +580,7 @@ export interface FfnConfig {
 /** What a block and a stack of blocks have in common. */
 interface LayerConfig extends FfnConfig {
   /**
-   * Number of blocks in the stack. DeepNorm's alpha and beta and GPT-2's initialisation follow from the number S of
+   * Number of blocks in the stack. DeepNorm's alpha and beta and gpt2's init follow from the number S of
    * its residual additions: depth, with mixing 2 depth. From 1 to 1024. Default 1.
    */
   depth?: number | null | undefined;
@@ -619,7 +619,7 @@ interface LayerConfig extends FfnConfig {
    */
   beta?: number | null | undefined;
   /**
-   * Probability with which an element of a sublayer's output is dropped in training, before it is added. From 0 to
+   * Probability that an element of a sublayer's output is dropped in training, before it is added. From 0 to
    * 0.999. Default 0.
    */
   residual_dropout?: number | null | undefined;
