@@ -61,6 +61,7 @@ test('functions, derivatives, shares and errors are those of the package in Node
   ]) {
     const box = card(page, title);
     await box.locator('button[aria-pressed]').first().click();
+    await box.locator('.table-box[aria-busy=false]').waitFor(); // all rows are there
     const [head, ...rows] = await cells(box);
     assert.deepEqual(
       head.slice(1).map((text) => text.replace(/ φ′?$/, '')),

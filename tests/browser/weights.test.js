@@ -245,6 +245,7 @@ test('a model of many layers: one is found, used in place of another, and added 
   assert.equal(await group.locator('.preset-item').count(), 12);
   assert.match(await group.textContent(), /2 more/);
   await page.fill('.add-dialog input', 'layers.13');
+  await page.waitForFunction(() => document.querySelectorAll('.add-dialog .preset-item').length === 1);
   await group.locator('.preset-item button').click();
   await page.waitForSelector('.config-card >> nth=2 >> text=my model layers.13');
   await page.click('[aria-label=Undo]');

@@ -350,16 +350,16 @@ function Figures({ of: table, most = Infinity, ...rest }) {
   return (
     <>
       {stride > 1 && <p class="note">{text.value.chart.everyNth(stride)}</p>}
-      <Table head={head} rows={some.slice(0, shown)} {...rest} />
+      <Table head={head} rows={some.slice(0, shown)} busy={shown < some.length} {...rest} />
     </>
   );
 }
 
 /** A table in a box of its own, so that the page never scrolls sideways. */
-export function Table({ head, rows, caption, tall }) {
+export function Table({ head, rows, caption, tall, busy }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <section class={`table-box ${tall ? 'tall' : ''}`} aria-label={caption} tabIndex={0}>
+    <section class={`table-box ${tall ? 'tall' : ''}`} aria-label={caption} aria-busy={busy} tabIndex={0}>
       <table aria-label={caption}>
         <thead>
           <tr>
