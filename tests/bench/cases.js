@@ -160,6 +160,20 @@ export const groups = [
     items: [{ label: 'module cached', spec: { op: 'load' }, systems: [...own, 'ort', 'tfjs'] }],
     limits: [],
   },
+  {
+    // Nothing flushes them to zero in WebAssembly, and processors are slow with them.
+    name: 'subnormal',
+    items: [1, 1e-40].flatMap((scale) =>
+      [
+        { label: 'gelu_erf', spec: { ...activation('gelu_erf'), scale } },
+        { label: 'rms_norm', spec: { ...norm('norm', 'rms_norm'), scale } },
+        { label: 'add + layer_norm', spec: { ...norm('add_norm', 'layer_norm'), scale } },
+        { label: 'ffn, 8 rows', spec: bert(8, { bias: false, scale }) },
+        { label: 'ffn, 128 rows', spec: bert(128, { bias: false, scale }) },
+      ].map((item) => ({ ...item, label: `${item.label}, x N(0, 1) * ${scale}`, systems: [...own, 'plain'] })),
+    ),
+    limits: [],
+  },
   sweep(
     'rows',
     powers(1, 1024).map((rows) => bert(rows)),
@@ -238,6 +252,9 @@ const normal = (n, seed) => {
   return result;
 };
 
+/** @param {{ scale?: number }} spec */
+const scaledNormal = (n, seed, { scale = 1 }) => normal(n, seed).map((value) => value * scale);
+
 /** The specification with its data. Weights as PyTorch initialises them, so that activations see usual values. */
 export function filled(spec) {
   const { op, rows, d, h, n } = spec;
@@ -253,18 +270,23 @@ export function filled(spec) {
         up_bias: biased ? uniform(h, 4, 0.1) : null,
         down_bias: biased ? uniform(d, 5, 0.1) : null,
       };
-      return { ...spec, x: normal(rows * d, 6), weights, target: op === 'step' ? normal(rows * d, 7) : null };
+      return {
+        ...spec,
+        x: scaledNormal(rows * d, 6, spec),
+        weights,
+        target: op === 'step' ? normal(rows * d, 7) : null,
+      };
     }
     case 'norm':
     case 'add_norm': {
       const bias = spec.norm === 'layer_norm' ? normal(d, 9) : null;
-      const residual = op === 'add_norm' ? normal(rows * d, 10) : null;
-      return { ...spec, x: normal(rows * d, 6), weight: normal(d, 8), bias, residual };
+      const residual = op === 'add_norm' ? scaledNormal(rows * d, 10, spec) : null;
+      return { ...spec, x: scaledNormal(rows * d, 6, spec), weight: normal(d, 8), bias, residual };
     }
     case 'softmax':
       return { ...spec, x: spec.uniform ? uniform(rows * d, 6, 8) : normal(rows * d, 6) };
     case 'activation':
-      return { ...spec, x: spec.uniform ? uniform(n, 6, 8) : normal(n, 6) };
+      return { ...spec, x: spec.uniform ? uniform(n, 6, 8) : scaledNormal(n, 6, spec) };
     case 'glu':
       return { ...spec, gate: normal(n, 6), up: normal(n, 11) };
     case 'linear':

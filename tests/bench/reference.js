@@ -152,7 +152,9 @@ export function compare(spec, parts, outputs) {
       largest = Math.max(largest, Math.abs(want));
     }
   }
-  const wrong = !(absolute <= share * largest);
+  // And half a unit for each addition, where sums are subnormal.
+  const subnormal = 2 ** -150 * ((spec.d ?? 1) + (spec.h ?? 1));
+  const wrong = !(absolute <= share * largest + subnormal);
   const verdict = wrong ? 'wrong' : most !== undefined && ulp > most ? 'known' : 'right';
   return { verdict, absolute, share: absolute / largest, ulp: most === undefined ? null : ulp };
 }

@@ -47,7 +47,9 @@ const inWorker = (variant) =>
     own.postMessage(variant);
   });
 
-test('page and worker run every variant, with the same results', { skip }, async () => {
+test('B43, B45 page and worker run every variant; simd with the same bits as here, the others within a tolerance', {
+  skip,
+}, async () => {
   const { page, finish } = await openPage(browser, server.origin);
   await page.goto(`${server.origin}/`);
   const results = {};

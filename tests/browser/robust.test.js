@@ -36,7 +36,7 @@ const figures = (page) =>
     rows.map((row) => [...row.cells].slice(0, 6).map((cell) => cell.textContent)),
   );
 
-test('isolated by headers and with its storage refused, the page shows the same', { skip }, async () => {
+test('B39 isolated by headers and with its storage refused, the page shows the same', { skip }, async () => {
   const hash = '#rows=16';
   const shown = [];
   for (const server of [plain, isolated]) {
@@ -63,7 +63,7 @@ test('isolated by headers and with its storage refused, the page shows the same'
   assert.deepEqual(shown[1], shown[0]);
 });
 
-test('a server that sends something else than the module is named, and the next load works', { skip }, async () => {
+test('B37 a server that sends something else than the module is named, and the next load works', { skip }, async () => {
   const { page, finish, faults } = await openPage(browser, plain.origin);
   await page.goto(`${plain.origin}/`);
   const html = '<!doctype html><title>Not found</title>';

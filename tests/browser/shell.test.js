@@ -26,7 +26,7 @@ const drawn = (page) => page.waitForSelector('#panel .plot canvas');
 
 // ---- Policy
 
-test('the policy is as agreed, in the page and as a header, and nothing breaks it', { skip }, async () => {
+test('B38 the policy is as agreed, in the page and as a header, and nothing breaks it', { skip }, async () => {
   const agreed =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'";
   assert.equal(POLICY, agreed);

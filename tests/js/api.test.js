@@ -705,7 +705,7 @@ for (const variant of variants) {
     }
   });
 
-  test(`${variant}: instances are independent, and dispose ends one`, async () => {
+  test(`B34 ${variant}: instances are independent, and dispose ends one`, async () => {
     const [one, two] = await Promise.all([load({ variant }), load({ variant })]);
     const [a, b] = [one.tensor(Float32Array.of(1)), two.tensor(Float32Array.of(2))];
     const block = one.block({ d_model: 2, d_ff: 2 });

@@ -2,7 +2,10 @@
 // variant, with the file's own tolerance, and the behaviours that are about shapes, gradients and training. A report that
 // is not mapped here fails. The other behaviours have their tests beside what they are about (loading, memory, packaging).
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { root } from './helpers.js';
 import { distance, instance, load, randoms, readJson, skipWithout, values, variants } from './shared.js';
 
 const KNOWN_CASES = 78;
@@ -134,6 +137,23 @@ if (skip) test('bug reports', { skip });
 else {
   const { bugs } = readJson('cases', 'bugs.json');
   const numeric = bugs.filter((bug) => bug.numeric);
+
+  test('the reports of behaviour from B32 on have tests or figures beside what they are about', () => {
+    const read = (folder) =>
+      readdirSync(join(root, folder))
+        .filter((file) => file.endsWith('.test.js'))
+        .map((file) => readFileSync(join(root, folder, file), 'utf8'));
+    const titles = ['tests/js', 'tests/browser', 'tests/c']
+      .flatMap(read)
+      .flatMap((text) => text.match(/\btest\(\s*['`](B\d+[,:]? )+/g) ?? []);
+    const known = `${titles.join()} ${readFileSync(join(root, 'docs/benchmarks.md'), 'utf8')}`;
+    const behaviours = bugs.filter(({ id, numeric: has }) => !has && Number(id.slice(1)) >= 32).map(({ id }) => id);
+    assert.ok(behaviours.length >= 17);
+    assert.deepEqual(
+      behaviours.filter((id) => !new RegExp(`\\b${id}\\b`).test(known)),
+      [],
+    );
+  });
 
   test('all cases are there', () => {
     assert.ok(numeric.reduce((n, { cases }) => n + cases.length, 0) >= KNOWN_CASES);

@@ -191,7 +191,7 @@ test('the library imports itself downwards, and nothing else', () => {
   assert.ok(imports('web/lib/core.js').includes('./module.js'));
 });
 
-test('no DOM, no eval and no worker outside the page', () => {
+test('B36 no DOM, no eval and no worker outside the page', () => {
   const dom =
     /\b(document|window|navigator|localStorage|HTMLElement|requestAnimationFrame|XMLHttpRequest)\b|\beval\(|new Function\b|new Worker\b/;
   assert.deepEqual(

@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { failure, libURL, load, root, serve, trapping, variants, wasmBytes } from './helpers.js';
 
@@ -28,7 +29,7 @@ test('auto takes the best variant, each can be asked for by name, and each passe
   }
 });
 
-test('without relaxed SIMD auto takes simd, and asking for relaxed says why not', async () => {
+test('B44 without relaxed SIMD auto takes simd, and asking for relaxed says why not', async () => {
   const script = `
     const validate = WebAssembly.validate;
     // An engine as Safari is: it refuses whatever has an instruction of relaxed SIMD, 0xfd 0x80-0xff 0x02.
@@ -47,6 +48,17 @@ test('without relaxed SIMD auto takes simd, and asking for relaxed says why not'
   assert.equal(code, 'UNSUPPORTED');
   assert.match(message, /variant 'relaxed'.*relaxed SIMD/);
   assert.equal(none, 'UNSUPPORTED');
+});
+
+test('B44 an engine that has no relaxed SIMD takes scalar and simd', async (t) => {
+  const files = variants.map((variant) => fileURLToPath(new URL(`addnorm.${variant}.wasm`, libURL)));
+  const script = `const { readFileSync } = require('node:fs');
+    console.log(JSON.stringify(${JSON.stringify(files)}.map((file) => WebAssembly.validate(readFileSync(file)))));`;
+  // This process has a flag that its child does not have.
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script]);
+  const accepted = Object.fromEntries(JSON.parse(stdout).map((valid, i) => [variants[i], valid]));
+  if (accepted.relaxed) return t.skip('this Node has relaxed SIMD without a flag');
+  assert.deepEqual(accepted, { scalar: true, simd: true, relaxed: false });
 });
 
 test('the module is taken from a URL, a string, a Response, bytes or a compiled module', async (t) => {
@@ -88,7 +100,7 @@ test('the module is taken from a URL, a string, a Response, bytes or a compiled 
   );
 });
 
-test('what is not the module is named: status, content type, HTML, damage, URL', async (t) => {
+test('B37 what is not the module is named: status, content type, HTML, damage, URL', async (t) => {
   const bytes = wasmBytes('simd');
   const { origin } = await serve(
     t,
@@ -186,7 +198,7 @@ test('addnorm/inline needs no file: simd, and the same bits', async () => {
   assert.equal((await loadInline({ wasm: wasmBytes('scalar') })).variant, 'scalar');
 });
 
-test('where the module has been left behind the error names addnorm/inline', async (t) => {
+test('B35 where the module has been left behind the error names addnorm/inline', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'addnorm-alone-'));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(new URL('.', libURL), folder, { recursive: true });
@@ -227,7 +239,7 @@ test('wrong options are refused', async () => {
   for (const [options, code, message] of cases) await assert.rejects(load(options), failure(code, message));
 });
 
-test('ten loads at once compile once and give ten instances', async (t) => {
+test('B33 ten loads at once compile once and give ten instances', async (t) => {
   const { origin, requests } = await serve(t, () => [200, 'application/wasm', wasmBytes('simd')]);
   const many = await Promise.all(Array.from({ length: 10 }, () => load({ variant: 'simd', wasm: `${origin}/once` })));
   assert.deepEqual(requests, ['/once']);
@@ -238,7 +250,7 @@ test('ten loads at once compile once and give ten instances', async (t) => {
   works(many[1]);
 });
 
-test('after a failed load the next one tries again', async (t) => {
+test('B33 after a failed load the next one tries again', async (t) => {
   let broken = true;
   const { origin, requests } = await serve(t, () =>
     broken ? [503, 'text/html', page] : [200, 'application/wasm', wasmBytes('scalar')],
@@ -283,7 +295,7 @@ test('a self-test that fails says which operation', async () => {
   assert.throws(() => selfTest(missing), failure('SELF_TEST', /gelu_erf is off by NaN/));
 });
 
-test('it loads from any folder and from a path with blanks and other letters', async (t) => {
+test('B41 it loads from any folder and from a path with blanks and other letters', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'addnorm ü 残差 %20 #1 '));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(new URL('.', libURL), join(folder, 'lib'), { recursive: true });

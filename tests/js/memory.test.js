@@ -20,7 +20,7 @@ import {
 const MiB = 2 ** 20;
 
 for (const variant of variants) {
-  test(`${variant}: memory grows under live views, and no number is lost`, async () => {
+  test(`B32 ${variant}: memory grows under live views, and no number is lost`, async () => {
     const an = await load({ variant });
     const x = an.tensor(Float32Array.of(1, 2, 3));
     const view = x.data;
@@ -108,7 +108,7 @@ for (const variant of variants) {
     assert.ok(an.stats().peak > before.bytes);
   });
 
-  test(`${variant}: up to 4 GiB a block lies inside the memory or is refused`, async () => {
+  test(`B46 ${variant}: up to 4 GiB a block lies inside the memory or is refused`, async () => {
     const { instantiate, MAX_BYTES } = await import(new URL('loader.js', libURL).href);
     const memory = await instantiate(await WebAssembly.compile(wasmBytes(variant)), variant, MAX_BYTES);
     // Reserved and never written, so these pages cost the machine nothing.
@@ -201,7 +201,7 @@ for (const variant of variants) {
   });
 }
 
-test('twenty instances and their ends leave no listeners', async () => {
+test('B42 twenty instances and their ends leave no listeners', async () => {
   const listeners = () => process.eventNames().map((name) => [name, process.listenerCount(name)]);
   const before = listeners();
   for (let i = 0; i < 20; i++) {
@@ -247,7 +247,7 @@ test('what is lost without dispose() is freed when the garbage collector has it,
   an.dispose();
 });
 
-test('every allocation that fails leaves a typed error, nothing behind, and an instance that works', async (t) => {
+test('B40 every allocation that fails leaves a typed error, nothing behind, and an instance that works', async (t) => {
   // The module's malloc, which says no at one call.
   let countdown = Number.POSITIVE_INFINITY;
   const { instantiate } = WebAssembly;
