@@ -272,7 +272,7 @@ test('metrics', () => {
 
 test('the list, options and errors', () => {
   assert.throws(() => makeTask(an, 'spirale'), failure('UNKNOWN_NAME', /did you mean 'spiral'/));
-  assert.throws(() => makeTask(an), failure('UNKNOWN_NAME'));
+  assert.throws(() => makeTask(an), failure('INVALID_ARGUMENT', /^task: expected a name/));
   assert.throws(() => makeTask(an, 'copy', { lenght: 3 }), failure('UNKNOWN_OPTION', /'length'/));
   assert.throws(() => makeTask(an, 'copy', { length: 0 }), failure('INVALID_ARGUMENT', /^length/));
   assert.throws(() => makeTask(an, 'copy', { length: 1.5 }), failure('INVALID_ARGUMENT', /^length/));
