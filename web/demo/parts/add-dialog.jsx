@@ -7,7 +7,7 @@ import { weightFiles } from '../panels/weights/opened.js';
 import { layerConfig } from '../panels/weights/subject.js';
 import { counterpart, PRESET_GROUPS, PRESETS, TRAINED } from '../presets.js';
 import { catalog, picks, state, text, update } from '../session.js';
-import { Staged, useAfterPaint, useLater } from '../shell/later.js';
+import { Gradually, Staged, useAfterPaint, useLater } from '../shell/later.js';
 import { addConfig, duplicateConfig } from '../state.js';
 import { LETTERS, Letter, summaryOf } from './configs.jsx';
 import { Dialog } from './dialog.jsx';
@@ -78,15 +78,17 @@ export function AddDialog({ onClose }) {
         </button>
       </div>
       <div class="dialog-body">
-        {found.map(([title, items, more]) => (
-          <Staged key={title}>
-            <section>
-              <h3>{title}</h3>
-              <ul class="preset-list">{items}</ul>
-              {more > 0 && <p class="note">{t.dialog.more(more)}</p>}
-            </section>
-          </Staged>
-        ))}
+        <Gradually>
+          {found.map(([title, items, more]) => (
+            <Staged key={title}>
+              <section>
+                <h3>{title}</h3>
+                <ul class="preset-list">{items}</ul>
+                {more > 0 && <p class="note">{t.dialog.more(more)}</p>}
+              </section>
+            </Staged>
+          ))}
+        </Gradually>
         {complete && found.length === 0 && <p class="note">{t.dialog.none}</p>}
       </div>
     </Dialog>
