@@ -26,7 +26,6 @@ static void lists(void) {
   is_text(CALL(an_status_name, (int)u32()), 1);
   is_text(CALL(an_status_name, u8()), 1);
   is_text(CALL(an_build), 1);
-  is_text(CALL(an_build), 1);
 
   const int activation = i < CALL(an_activation_count);
   is_text(CALL(an_activation_name, i), activation);
