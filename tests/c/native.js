@@ -23,7 +23,7 @@ export const sanitizers = [
 // The double references take half of the time and need not be watched twice: what they pass is from the heap, which is.
 export const plain = ['-O2'];
 const sources = readdirSync(join(root, 'src')).filter((file) => file.endsWith('.c'));
-const tests = readdirSync(join(root, 'tests/c')).filter((file) => file.endsWith('_test.c'));
+const programs = readdirSync(join(root, 'tests/c')).filter((file) => file.endsWith('_test.c'));
 
 /**
  * @param {string} name
@@ -33,8 +33,9 @@ const tests = readdirSync(join(root, 'tests/c')).filter((file) => file.endsWith(
  * @param {string[]} [configuration.watched] flags besides, of the sources
  * @param {string[]} [configuration.unwatched] flags besides of the tests, if not the same
  * @param {string} [configuration.under] a program that runs them
+ * @param {string[]} [configuration.only] names of tests, if not all are to run
  */
-export function testNatively(name, { cc, flags, watched = [], unwatched, under }) {
+export function testNatively(name, { cc, flags, watched = [], unwatched, under, only }) {
   const missing = [cc, under].find((tool) => tool && !has(tool));
   const simde = existsSync('/usr/include/simde/wasm/simd128.h') || flags.includes('-DAN_SCALAR');
   const skip = missing ? `${missing} is not installed` : !simde && 'SIMDe is not installed (Debian: libsimde-dev)';
@@ -49,7 +50,8 @@ export function testNatively(name, { cc, flags, watched = [], unwatched, under }
     for (let i = 0; i < sources.length; i += 2) {
       await Promise.all([i, i + 1].filter((at) => at < sources.length).map(compile));
     }
-    const programs = tests.map((file) =>
+    const tests = only?.map((test) => `${test}_test.c`) ?? programs;
+    const runs = tests.map((file) =>
       t.test(basename(file, '_test.c'), async () => {
         const program = join(dir, basename(file, '.c'));
         const object = `${program}.o`;
@@ -62,6 +64,6 @@ export function testNatively(name, { cc, flags, watched = [], unwatched, under }
         });
       }),
     );
-    await Promise.all(programs);
+    await Promise.all(runs);
   });
 }
