@@ -303,14 +303,15 @@ function learnedOf(engine, source) {
   const gradients = source instanceof Module ? source.gradients : null;
   const learned = Object.entries(values).map(([name, own]) => {
     const pair = gradients ? { value: own, gradient: gradients[name] } : own;
-    const { value, gradient } = check.options(name, pair, ['value', 'gradient']);
+    const place = `parameters.${name}`;
+    const { value, gradient } = check.options(place, pair, ['value', 'gradient']);
     for (const [what, tensor] of Object.entries({ value, gradient })) {
-      if (!isTensor(tensor)) throw check.invalid(`${name}.${what}`, tensor, 'a Tensor');
-      addressOf(tensor, engine, `${name}.${what}`);
+      if (!isTensor(tensor)) throw check.invalid(`${place}.${what}`, tensor, 'a Tensor');
+      addressOf(tensor, engine, `${place}.${what}`);
     }
     const { shape, size } = value;
     if (!sameShape(gradient.shape, shape)) {
-      throw mismatch(`${name}.gradient`, shapeText(shape), gradient.shape);
+      throw mismatch(`${place}.gradient`, shapeText(shape), gradient.shape);
     }
     return { name, shape, size, value, gradient };
   });
