@@ -234,6 +234,18 @@ test('texts of many MB, and blanks, take none of the stack', () => {
   assert.deepEqual({ ...readSafetensors(fileOf(`{"__metadata__"${blanks}:{"a":"b"${blanks}}}`)).metadata }, { a: 'b' });
 });
 
+test('a page in place of a file is quoted', () => {
+  const page = new TextEncoder().encode('\n<!DOCTYPE html><title>Not found</title>');
+  assert.throws(
+    () => readSafetensors(page),
+    failure('INVALID_FORMAT', /its header would .*; it is a text: '<!DOCTYPE html>/),
+  );
+  assert.throws(
+    () => readGguf(page),
+    failure('INVALID_FORMAT', /does not begin with GGUF; it is a text: '<!DOCTYPE html>/),
+  );
+});
+
 test('arguments', () => {
   const file = fileOf('{}');
   for (const wrong of [undefined, null, 'x', 5, [], new Map()]) {

@@ -218,6 +218,15 @@ function bytesOf(source) {
 }
 
 /**
+ * What follows a message about a file that is a text: often the page with which a server says that there is no file.
+ * @param {Uint8Array} file
+ */
+function textIn(file) {
+  const start = String.fromCharCode(...file.subarray(0, 24));
+  return /^[\t\n\r -~]{8,}$/.test(start) ? `; it is a text: ${quote(start.trim())}...` : '';
+}
+
+/**
  * @param {Uint8Array} file
  * @returns {{ header: Record<string, unknown>, start: number }} start: where the data begins
  */
@@ -225,7 +234,9 @@ function readHeader(file) {
   if (file.length < 8) throw malformed(`expected at least 8 bytes, got ${file.length}`);
   const view = new DataView(file.buffer, file.byteOffset, 8);
   const size = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
-  if (size > MAX_HEADER) throw malformed(`its header would have ${size} bytes; at most ${MAX_HEADER} are allowed`);
+  if (size > MAX_HEADER) {
+    throw malformed(`its header would have ${size} bytes; at most ${MAX_HEADER} are allowed${textIn(file)}`);
+  }
   const start = 8 + size;
   if (start > file.length) throw malformed(`its header would end at ${start}, the file at ${file.length}`);
   let text;
@@ -610,7 +621,8 @@ class GgufHeader {
  */
 function readGgufHeader(file) {
   const header = new GgufHeader(file);
-  if (String.fromCharCode(...file.subarray(0, 4)) !== 'GGUF') throw brokenGguf('it does not begin with GGUF');
+  if (String.fromCharCode(...file.subarray(0, 4)) !== 'GGUF')
+    throw brokenGguf(`it does not begin with GGUF${textIn(file)}`);
   header.word();
   const version = header.word();
   if (version === 0x02000000 || version === 0x03000000) throw brokenGguf('it is big-endian, which is not read');

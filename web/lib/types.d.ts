@@ -354,7 +354,7 @@ export interface NormOptions {
   weight?: TensorLike | undefined;
   /** Default: zeros. */
   bias?: TensorLike | undefined;
-  /** >= 0; default: the norm's own, see `an.norms`. */
+  /** >= 0; default: the norm's own, in `an.norms`: 1e-5, of layer_norm_std and the RMS norms 1e-6. */
   eps?: number | undefined;
   /** Added to weight, where one is given, when it is applied: 1 for Gemma, which stores weight - 1. Default 0. */
   weightOffset?: number | undefined;
@@ -614,8 +614,8 @@ interface LayerConfig extends FfnConfig {
    */
   alpha?: number | null | undefined;
   /**
-   * Factor on the initial weights of the FFN, value and out, in any placement. Auto: (4 S)^(-1/4) in deepnorm, else
-   * 1. From -1000 to 1000.
+   * Factor on the initial weights of the FFN, value and out, in any placement. Auto: (4 S)^(-1/4) in deepnorm,
+   * else 1. From -1000 to 1000.
    */
   beta?: number | null | undefined;
   /**
