@@ -9,18 +9,18 @@ const LATER = 3000; // the first chart and its libraries come first
 
 export function keepOffline() {
   if (isOneFile || !import.meta.env.PROD) return;
-  const register = async () => {
-    try {
-      // In a frame without an origin even asking for it throws.
-      const { serviceWorker } = navigator;
-      if (!serviceWorker) return;
-      // A page that was opened before any worker was there gets its first one, which is no newer version.
-      if (serviceWorker.controller) serviceWorker.addEventListener('controllerchange', () => (updated.value = true));
-      await serviceWorker.register(new URL('sw.js', document.baseURI), { updateViaCache: 'none' });
-    } catch {
-      // No storage, or a host that does not serve it: the page works all the same, online.
-    }
-  };
-  if (document.readyState === 'complete') setTimeout(register, LATER);
-  else addEventListener('load', () => setTimeout(register, LATER));
+  try {
+    const { serviceWorker } = navigator;
+    if (!serviceWorker) return;
+    // A page that was opened before any worker was there gets its first one, which is no newer version. From the start on: the
+    // browser looks for a newer one by itself when it opens the page.
+    if (serviceWorker.controller) serviceWorker.addEventListener('controllerchange', () => (updated.value = true));
+    const register = () => serviceWorker.register(new URL('sw.js', document.baseURI), { updateViaCache: 'none' });
+    // No storage, or a host that does not serve it: the page works all the same, online.
+    const later = () => setTimeout(() => register().catch(() => {}), LATER);
+    if (document.readyState === 'complete') later();
+    else addEventListener('load', later);
+  } catch {
+    // In a frame without an origin even asking for it throws.
+  }
 }
