@@ -173,14 +173,8 @@ interface=$(printf %08x "$(cat include/addnorm.h src/*.def src/*/*.def | cksum |
 
 emcc=() small=()
 for file in src/*.c; do [ "$file" = src/tile.c ] || small+=("$file"); done
-for variant in "${variants[@]}"; do
-  out=dist/lib/addnorm.$variant.wasm
-  if [ -z "$force" ] && [ -e "$out" ] && [ -z "$(find src include build.sh -newer "$out" -print -quit)" ]; then
-    say "$out is up to date"
-    continue
-  fi
-  [ ${#emcc[@]} -gt 0 ] || find_emcc
-  build="-DAN_BUILD=\"$interface $variant emscripten-$emcc_version\""
+compile() {
+  local variant=$1 out=$2 build="-DAN_BUILD=\"$interface $1 emscripten-$emcc_version\""
   # shellcheck disable=SC2086
   { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O2 -c src/tile.c -o "dist/.$variant.o" &&
     "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} "$build" -Oz "${small[@]}" "dist/.$variant.o" \
@@ -188,4 +182,20 @@ for variant in "${variants[@]}"; do
   mv "dist/.$variant.wasm" "$out"
   rm "dist/.$variant.o"
   say "$out: $(stat -c %s "$out") bytes, $(gzip -9c "$out" | wc -c) gzipped (Emscripten $emcc_version)"
+}
+
+# All at once: one compiler uses one processor.
+running=()
+for variant in "${variants[@]}"; do
+  out=dist/lib/addnorm.$variant.wasm
+  if [ -z "$force" ] && [ -e "$out" ] && [ -z "$(find src include build.sh -newer "$out" -print -quit)" ]; then
+    say "$out is up to date"
+    continue
+  fi
+  [ ${#emcc[@]} -gt 0 ] || find_emcc
+  compile "$variant" "$out" &
+  running+=($!)
 done
+failed=
+for one in ${running[@]+"${running[@]}"}; do wait "$one" || failed=1; done
+[ -z "$failed" ]

@@ -140,9 +140,13 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   const rows = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (list) =>
     list.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
+  // From the first step on, none left out, but that a table of more than a hundred shows every second, third, ...
+  const steps = rows.map(([step]) => Number(step));
+  const stride = steps[1] - 1;
+  assert.ok(stride === 1 || steps.at(-1) > 100, `${steps}`);
   assert.deepEqual(
-    rows.map(([step]) => step),
-    rows.map((_, i) => String(i + 1)),
+    steps.slice(0, -1),
+    rows.slice(1).map((_, i) => 1 + i * stride),
   );
   for (const [, ...cells] of rows.slice(0, -1))
     assert.ok(

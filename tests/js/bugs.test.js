@@ -436,7 +436,8 @@ for (const variant of variants) {
     }
   });
 
-  test(`B42 10,000 blocks that are made, trained and disposed leave nothing, ${variant}`, async () => {
+  const cycles = variant === 'simd' ? 10_000 : 1000; // what is freed is JavaScript's and heap.c's to do, in all alike
+  test(`B42 ${cycles} blocks that are made, trained and disposed leave nothing, ${variant}`, async () => {
     const an = await load({ variant });
     const x = { data: randoms(12, 1), shape: [3, 4] };
     const once = () => {
@@ -446,7 +447,7 @@ for (const variant of variants) {
     };
     for (let i = 0; i < 100; i++) once();
     const before = an.stats();
-    for (let i = 0; i < 10000; i++) once();
+    for (let i = 0; i < cycles; i++) once();
     assert.deepEqual(an.stats(), before);
     assert.deepEqual([before.bytes, before.live], [0, 0]);
     an.dispose();
