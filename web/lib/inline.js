@@ -28,7 +28,8 @@ const sources = {
 };
 
 /**
- * Loads the module: a new instance with memory of its own. It is `simd`, which every engine of today runs; compilation is shared by all loads. Another variant can be given as `wasm`.
+ * Loads the module: a new instance with memory of its own. It is `simd`, which every engine of today runs; compilation is
+ * shared by all loads. Another variant can be given as `wasm`.
  *
  * ```js
  * import { load } from 'addnorm/inline';

@@ -149,7 +149,10 @@ function toURL(source) {
   throw invalid('wasm', source, 'a URL, string, Response, ArrayBuffer, typed array or WebAssembly.Module');
 }
 
-/** What the engines say each in other words, some when they compile, some when they instantiate. */
+/**
+ * What the engines say each in other words, some when they compile, some when they instantiate: "... following Content Security
+ * policy directive ...", "... blocked by CSP".
+ */
 const FORBIDDEN = "the Content Security Policy has to allow 'wasm-unsafe-eval'";
 
 /**
@@ -158,7 +161,7 @@ const FORBIDDEN = "the Content Security Policy has to allow 'wasm-unsafe-eval'";
  */
 function failed(text, cause) {
   const reason = cause === undefined ? '' : `: ${cause?.message ?? cause}`;
-  const what = /CSP|content security policy/i.test(reason) ? FORBIDDEN : text;
+  const what = /by CSP|ty policy/i.test(reason) ? FORBIDDEN : text;
   return new AddnormError('WASM_LOAD', what + reason, { cause });
 }
 
