@@ -74,7 +74,6 @@ test('measured: parts, norms and growth; null where there is no such block; noth
   );
   const [rows, width] = [sent.rows, sent.width];
   assert.ok(rows.lines[0].every((time) => time.median > 0));
-  assert.ok(rows.lines[0].at(-1).median > 20 * rows.lines[0][0].median, '1024 rows take longer than one');
   assert.ok(rows.lines[2].at(-1) === null && rows.lines[3].every((time) => time === null));
   assert.deepEqual(
     width.sizes.filter((size, i) => size <= 512 && width.lines[1][i] === null),
