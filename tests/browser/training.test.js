@@ -18,6 +18,12 @@ const summary = (page) =>
   page.$$eval('.training-summary tbody tr', (rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
   );
+/** Until the worker has taken up what the address says, of which this is a part. */
+const taken = (page, part) =>
+  page.waitForFunction(
+    (wanted) => location.hash.includes(wanted) && document.querySelector('.training-progress').ariaBusy === 'false',
+    part,
+  );
 /** Until the table, which is drawn a little later, has what the progress says. */
 const fresh = (page) =>
   page.waitForFunction(() => {
@@ -27,6 +33,9 @@ const fresh = (page) =>
     return step && Math.max(...rows.map((row) => number(row.cells[1].textContent))) === number(step);
   });
 const stepsOf = async (page) => (await summary(page)).map((cells) => Number(cells[1].replaceAll('\u202f', '')));
+/** The steps of the run that is furthest, as the progress says it. */
+const furthest = async (page) =>
+  Number(/step ([\d\u202f]+)/.exec(await page.textContent('.training-progress'))[1].replaceAll('\u202f', ''));
 const notice = (page) => page.textContent('.training-progress [role=status]');
 const type = async (page, id, value) => {
   await page.fill(`#${id}`, String(value));
@@ -126,12 +135,16 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
     at + 5,
   );
   await page.selectOption('#field-activation', 'silu');
-  await page.waitForFunction((step) => {
-    const [a, b] = [...document.querySelectorAll('.training-summary td:nth-child(2)')].map((cell) =>
-      Number(cell.textContent),
-    );
-    return a > step && a === b;
-  }, at + 20);
+  await taken(page, 'silu');
+  await page.waitForFunction(
+    (step) => {
+      const [a, b] = [...document.querySelectorAll('.training-summary td:nth-child(2)')].map((cell) =>
+        Number(cell.textContent),
+      );
+      return a > step && a === b;
+    },
+    await furthest(page),
+  ); // A waits until B is where it was, so that these are the new B's steps
   await page.click('.training-start');
   await phase(page, 'paused');
   await fresh(page);

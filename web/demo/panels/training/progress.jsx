@@ -4,7 +4,7 @@ import { nameOf } from '../../parts/chart.jsx';
 import { LETTERS, lookOf } from '../../parts/look.js';
 import { ModuleError } from '../../parts/module-error.jsx';
 import { text } from '../../session.js';
-import { furthest, goOn, limit, notice, restart, rewind, runs, status, ticks } from './session.js';
+import { furthest, goOn, isBehind, limit, notice, restart, rewind, runs, status, ticks } from './session.js';
 
 export function Progress() {
   ticks.table.value;
@@ -13,7 +13,7 @@ export function Progress() {
   const done = furthest();
   const stopped = phase === 'done' && done < steps;
   return (
-    <div class="training-progress">
+    <div class="training-progress" aria-busy={isBehind.value}>
       <progress max={steps || 1} value={done} aria-label={t.progressLabel} />
       <p>
         <b data-phase={phase}>{phase === 'away' ? t.away[away] : t.phases[stopped ? 'stopped' : phase]}</b>
