@@ -8,7 +8,7 @@ import { completed, resolved } from '../../web/demo/fields.js';
 import { gradientsOf } from '../../web/demo/panels/wiring/gradients.js';
 import { presetOf } from '../../web/demo/presets.js';
 import { pytorchCode } from '../../web/demo/pytorch.js';
-import { eventually, openLab, settled, shots, skip } from './harness.js';
+import { eventually, openLab, settled, shots, skip, undo } from './harness.js';
 
 let lab;
 let an;
@@ -67,7 +67,7 @@ test('configurations move, by keyboard and by dragging, and keep their colours',
   await page.mouse.up();
   assert.deepEqual(await names(page), ['Three', 'Two', 'One']);
   assert.deepEqual(await colors(page), [before[2], before[1], before[0]]);
-  await page.click('[aria-label=Undo]');
+  await undo(page);
   assert.deepEqual(await names(page), ['Two', 'One', 'Three'], 'one step of undo');
 
   // A colour that another has is exchanged; the charts and drawings follow.

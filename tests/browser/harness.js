@@ -145,6 +145,12 @@ export async function openLab(headers = {}) {
   };
 }
 
+/** Takes the last edit back, which the page does once it has painted the button's answer. */
+export async function undo(page) {
+  await page.click('[aria-label=Undo]');
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done)))));
+}
+
 /** Waits until nothing is computed any more. */
 export const settled = (page) => page.waitForSelector('#panel[aria-busy="false"]');
 

@@ -6,7 +6,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { seededNormal } from '../../web/demo/numbers.js';
-import { openLab, openPage, root, shots, siteFolder, skip } from './harness.js';
+import { openLab, openPage, root, shots, siteFolder, skip, undo } from './harness.js';
 
 let lab;
 before(async () => {
@@ -121,7 +121,7 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
   await page.click('text=As many weights as A'); // 2 · 128 · 512 of A's, 3 · 576 a row of this
   await page.waitForFunction(() => location.hash.includes('d_ff:76&') || location.hash.endsWith('d_ff:76'));
 
-  for (let i = 0; i < 8; i++) if (await page.isEnabled('[aria-label=Undo]')) await page.click('[aria-label=Undo]');
+  for (let i = 0; i < 8; i++) if (await page.isEnabled('[aria-label=Undo]')) await undo(page);
   await page.waitForFunction(() => !location.hash.includes('SmolLM2'));
   await page.click('[aria-label=Redo]');
   await page.waitForFunction(() => location.hash.includes('SmolLM2'));

@@ -316,12 +316,14 @@ test('single keys: panels, configurations, language, theme, the list; none while
   await settled(page);
   await page.keyboard.press('k');
   assert.equal(await page.textContent('.config-card.selected .letter'), 'A');
+  const cards = (count) =>
+    page.waitForFunction((wanted) => document.querySelectorAll('.config-card').length === wanted, count);
   await page.keyboard.press('d');
-  assert.equal((await page.$$('.config-card')).length, 3);
+  await cards(3);
   await page.keyboard.press('Control+z');
-  assert.equal((await page.$$('.config-card')).length, 2);
+  await cards(2);
   await page.keyboard.press('Control+Shift+z');
-  assert.equal((await page.$$('.config-card')).length, 3);
+  await cards(3);
   await page.keyboard.press('l');
   await page.waitForSelector('html[lang=zh-CN]');
   await page.keyboard.press('l');

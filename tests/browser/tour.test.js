@@ -8,7 +8,7 @@ import en from '../../web/demo/shell/tour/en.js';
 import { stateOfStop } from '../../web/demo/shell/tour/stop-state.js';
 import { STOPS } from '../../web/demo/shell/tour/stops.js';
 import zh from '../../web/demo/shell/tour/zh.js';
-import { openLab, shots, skip } from './harness.js';
+import { openLab, shots, skip, undo } from './harness.js';
 
 let lab;
 before(async () => {
@@ -129,7 +129,7 @@ test('by keyboard: begin, on, back, end; the title has the focus', { skip }, asy
   await page.waitForFunction(() => location.hash.includes('tour=2'));
   await page.keyboard.press('t');
   await page.waitForFunction(() => !document.querySelector('.tour'));
-  for (let i = 0; i < 4 && (await page.isEnabled('[aria-label=Undo]')); i++) await page.click('[aria-label=Undo]');
+  for (let i = 0; i < 4 && (await page.isEnabled('[aria-label=Undo]')); i++) await undo(page);
   await page.waitForSelector('.config-card >> text=Mine');
   await finish();
 });

@@ -1,6 +1,7 @@
 // The Training panel in Chromium: its figures against the package in Node, the run's buttons, what an edit begins anew,
 // divergence and the way back, hidden tabs, and the pictures. Screenshots go to dist/screenshots.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openLab, openPage, shots, skip } from './harness.js';
@@ -194,6 +195,27 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   assert.ok(await page.isDisabled('.training-start'), 'at the limit nothing goes on');
   await page.click('text="Reset"');
   await phase(page, 'done');
+  await finish();
+});
+
+test('a chart out of sight is drawn when it comes into view, and saved as it is by then', { skip }, async () => {
+  const small = { viewport: { width: 1440, height: 420 } };
+  const { page, finish } = await lab.open(hashOf('steps=200&tdepth=1&twidth=8&batch=8'), small);
+  await phase(page, 'done');
+  await fresh(page);
+  const chart = page.locator('.chart', { hasText: 'Learning rate' });
+  const { y } = await chart.boundingBox();
+  assert.ok(y > 2 * 420, `at ${y}`);
+  await page.click('nav >> text=Export');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.click('[aria-label="Learning rate: save as SVG"]'),
+  ]);
+  const svg = readFileSync(await download.path(), 'utf8');
+  assert.match(svg, />200<\/text>/, 'its axis reaches to the last step');
+  await chart.locator('.plot').focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction(() => /\b200\b/.test(document.querySelector('[aria-live=polite].readout')?.textContent));
   await finish();
 });
 

@@ -15,8 +15,15 @@ export const GROUPS = ['norm', 'residual', 'mixing', 'ffn', 'size', 'init', 'sta
 /** The value a field has if the configuration says nothing; null is AUTO. */
 export const defaultOf = (field) => (Number.isNaN(field.default) ? null : (field.default ?? null));
 
-/** Every field's value: the configuration's, else the default. null where AUTO decides. */
-export const valuesOf = (config, fields) => completed(fieldsOf(config), fields);
+// A configuration is never changed, an edit makes another one; what a file's layer says comes with the file.
+const known = new WeakMap();
+
+/** Every field's value: the configuration's, else the default. null where AUTO decides. Not to be changed. */
+export function valuesOf(config, fields) {
+  if (config.weights) return completed(fieldsOf(config), fields);
+  if (known.get(config)?.fields !== fields) known.set(config, { fields, values: completed(fieldsOf(config), fields) });
+  return known.get(config).values;
+}
 
 /** The same for a drawing: trained weights are not scaled by what initial ones would be. */
 export const drawnOf = (config, fields) => {

@@ -66,14 +66,19 @@ export const link = () => new URL(`#${encodeState(state.peek())}`, location.href
 // A little later than the edit: browsers allow only so many changes of the address in a time.
 const WRITE_AFTER = 150;
 let writing = 0;
+let known = location.hash; // what the state says or has said
 effect(() => {
-  const hash = `#${encodeState(state.value)}`;
+  state.value;
   clearTimeout(writing);
   writing = setTimeout(() => {
+    if (location.hash !== known) return; // the visitor has gone to another address: it is about to be read
+    const hash = `#${encodeState(state.peek())}`;
     if (hash !== location.hash) history.replaceState(null, '', hash);
+    known = location.hash;
   }, WRITE_AFTER);
 });
 addEventListener('hashchange', () => {
+  known = location.hash;
   if (location.hash !== `#${encodeState(state.peek())}`) update(decodeState(location.hash), 'link');
 });
 
@@ -230,11 +235,11 @@ const timed = computed(() => {
 });
 const timedText = computed(() => timed.value.join());
 
-/** What has to be computed for the state: a change of its text starts a run. */
-const job = computed(() => {
-  const { configs, rows, seed, inputMean, inputStd, variant, panel, sigma } = picks;
+// Apart from the panel: a visit to another one need not find out what is in every block.
+const blocks = computed(() => {
+  const { configs, rows, seed, inputMean, inputStd, variant } = picks;
   const source = file.value ? { file: file.value.id } : { rows, seed, inputMean, inputStd };
-  const jobs = configs.map((config) => {
+  return configs.map((config) => {
     const fields = fieldsOf(config);
     const weights = trainedOf(config.weights);
     // Of a file that is opened later, or of another one of that name, everything is computed anew.
@@ -243,8 +248,12 @@ const job = computed(() => {
     // DeepNorm's depth and the like are in the fields; the seed matters to weights even where a file is the input.
     return { key: JSON.stringify([fields, trained, source, seed, variant]), fields, trained };
   });
+});
+/** What has to be computed for the state: a change of its text starts a run. */
+const job = computed(() => {
+  const { rows, seed, inputMean, inputStd, variant, panel, sigma } = picks;
   return {
-    configs: jobs,
+    configs: blocks.value,
     rows,
     seed,
     inputMean,
@@ -257,9 +266,9 @@ const job = computed(() => {
   };
 });
 const panelJob = computed(() => {
-  const { panel } = state.value;
-  const context = { catalog: catalog.value, configs: job.value.configs, file: file.value?.id ?? 0 };
-  const wanted = panelJobs[panel]?.(state.value, context);
+  const { panel } = picks;
+  const context = { catalog: catalog.value, configs: blocks.value, file: file.value?.id ?? 0 };
+  const wanted = panelJobs[panel]?.(picks, context);
   return wanted ? { panel, key: JSON.stringify(wanted), wanted } : null;
 });
 const jobText = computed(() => {
@@ -267,7 +276,7 @@ const jobText = computed(() => {
   return JSON.stringify([configs.map(({ key }) => key), compare, histograms, sigma, panelJob.value?.key]);
 });
 
-export const keys = computed(() => job.value.configs.map(({ key }) => key));
+export const keys = computed(() => blocks.value.map(({ key }) => key));
 
 /** Whether what is shown is not yet what the state asks for. */
 export const busy = computed(() => {

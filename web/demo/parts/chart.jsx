@@ -6,6 +6,7 @@ import { dark, picks, text } from '../session.js';
 import { useChartExport } from '../shell/export/chart-entry.js';
 import { ExportChart } from '../shell/export-menu.jsx';
 import { useAfterPaint, useGrowing } from '../shell/later.js';
+import { whenSeen } from '../shell/seen.js';
 import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
 
@@ -89,15 +90,14 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
   const make = () => {
     const box = place.current;
     const colors = palette();
-    const width = () => Math.max(120, box.clientWidth);
-    const height = () => box.clientHeight;
-    const { options, data, marks, labels } = build(colors, width());
+    const [width, height] = [atLeast(box.clientWidth), box.clientHeight];
+    const { options, data, marks, labels } = build(colors, width);
     let begun = false; // till then no other chart's cursor is followed
     const sync = { ...options.cursor?.sync, filters: { pub: () => true, sub: () => begun } };
     const full = {
       ...options,
-      width: width(),
-      height: height(),
+      width,
+      height,
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...options.cursor, sync },
       axes: options.axes.map((axis) => ({
@@ -133,22 +133,23 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
       init();
       plot.current = u;
       drawn.current = { u, options: full, data };
-      return followSize(u, { box, width, height });
+      return followSize(u, box);
     };
   };
 
   // In a task of its own: where the sidebar goes all charts are resized at once. Returns what ends the chart.
-  const followSize = (u, { box, width, height }) => {
+  const followSize = (u, box) => {
     let timer = 0;
-    const resize = () => {
-      const wider = Math.abs(u.width - width()) > 1;
-      if (!wider && Math.abs(u.height - height()) <= 1) return;
-      u.setSize({ width: width(), height: height() });
-      if (wider) setColumns(Math.round(width() / 80)); // a read-out of two lines makes it lower only
-    };
-    const observer = new ResizeObserver(() => {
+    const observer = new ResizeObserver(([{ contentRect }]) => {
+      // Asked of the box itself, the page would be laid out for it.
+      const [width, height] = [atLeast(Math.round(contentRect.width)), Math.round(contentRect.height)];
+      const wider = Math.abs(u.width - width) > 1;
       clearTimeout(timer);
-      timer = setTimeout(resize);
+      if (!wider && Math.abs(u.height - height) <= 1) return;
+      timer = setTimeout(() => {
+        u.setSize({ width, height });
+        if (wider) setColumns(Math.round(width / 80)); // a read-out of two lines makes it lower only
+      });
     });
     observer.observe(box);
     return () => {
@@ -161,6 +162,7 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
     };
   };
 
+  const catchUp = useRef(() => {}); // brings one that is out of sight up to date
   const growing = useRef(live);
   growing.current = live;
   useEffect(() => {
@@ -173,30 +175,44 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
       drawn.current.data = data;
       plot.current.setData(data);
     };
-    const leave = live.tick.subscribe(() => {
+    const seen = whenSeen(card.current, () => {
       clearTimeout(timer);
       timer = setTimeout(grow);
     });
+    const leave = live.tick.subscribe(seen.draw);
+    catchUp.current = () => {
+      if (seen.isDue()) grow();
+    };
     return () => {
       clearTimeout(timer);
       leave();
+      seen.end();
+      catchUp.current = () => {};
     };
   }, [live?.tick]);
 
-  const onKeyDown = (event) => {
-    const u = plot.current;
-    const step = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 }[event.key];
-    if (event.key === 'Escape') u?.setCursor({ left: -10, top: -10 }, true, true);
+  // Keys come faster than frames while one is held down: the cursor goes as far as all of them say, once a frame.
+  const ahead = useRef(0);
+  const move = () => {
+    const [u, step] = [plot.current, ahead.current];
+    ahead.current = 0;
     if (!u || !step) return;
-    event.preventDefault();
     const { length } = u.data[0];
     const from = u.cursor.idx ?? (step > 0 ? -1 : length);
     const next = Math.min(length - 1, Math.max(0, from + step));
     // Charts with the same cursor.sync.key follow.
     u.setCursor({ left: u.valToPos(u.data[0][next], 'x'), top: u.bbox.height / devicePixelRatio / 2 }, true, true);
   };
+  const onKeyDown = (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (event.key === 'Escape') plot.current?.setCursor({ left: -10, top: -10 }, true, true);
+    if (!plot.current || !step) return;
+    event.preventDefault();
+    if (ahead.current === 0) requestAnimationFrame(move);
+    ahead.current += step;
+  };
 
-  const entry = useChartExport({ card, drawn, title, note, table: <Figures of={table} /> });
+  const entry = useChartExport({ card, drawn, catchUp, title, note, table: <Figures of={table} /> });
   return (
     <section class={`card chart ${small ? 'small' : ''}`} ref={card}>
       <div class="card-head">
@@ -242,6 +258,8 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
     </section>
   );
 }
+
+const atLeast = (width) => Math.max(120, width);
 
 // By itself: a cursor that moves over many charts draws these words anew and nothing else.
 const Said = ({ words, note }) => words.value || note;

@@ -1,4 +1,5 @@
 // The list of configurations (wide) and the strip of chips (narrow).
+import { useComputed } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { hasNorm, ownWidth, valuesOf } from '../fields.js';
 import { activationName, normName } from '../names.js';
@@ -142,7 +143,7 @@ function AddButton({ onAdd, label }) {
 
 function ConfigCard({ config, index, selected, setDrag, mark }) {
   const [renaming, setRenaming] = useState(false);
-  const error = results.value[index]?.error;
+  const error = useComputed(() => results.value[index]?.error).value; // not for every other news of a run
   return (
     <li class={`config-card ${lookOf(index)} ${selected ? 'selected' : ''} ${mark}`}>
       <Handle index={index} setDrag={setDrag} />

@@ -1,8 +1,9 @@
 // The selected configuration: its drawing, preset, weights, and a control for every field.
+import { useComputed } from '@preact/signals';
 import { automatic, differences, drawnOf, GROUPS, matchingWidth, noEffect, valuesOf } from '../fields.js';
 import { counterpart, PRESET_GROUPS, PRESETS, presetOf, TRAINED, trainedOf } from '../presets.js';
 import { catalog, picks, results, set, state, text, update } from '../session.js';
-import { Staged, useAfterPaint, useLater } from '../shell/later.js';
+import { Staged, useLate, useLater } from '../shell/later.js';
 import { editConfig, editField } from '../state.js';
 import { Source } from './add-dialog.jsx';
 import { ConfigActions } from './config-menu.jsx';
@@ -12,27 +13,31 @@ import { Formula } from './formula.jsx';
 import { ModuleError } from './module-error.jsx';
 import { Wiring } from './wiring.jsx';
 
+const selection = () => ({ configs: picks.configs, selected: picks.selected });
+
 export function Inspector({ onEdit, withActions }) {
   const t = text.value;
-  const { configs, onlyDifferent } = picks;
-  // The list marks it at once; the many fields follow.
-  const selected = Math.min(useAfterPaint(picks.selected), configs.length - 1);
+  const { onlyDifferent } = picks;
+  // The list shows at once which is selected and what it is; the many fields follow.
+  const { configs, selected } = useLate(selection);
   const config = configs[selected];
   const { fields } = catalog.value;
   const complete = useLater(true); // the many fields after the drawing
   const values = valuesOf(config, fields);
   const drawn = drawnOf(config, fields);
-  const entry = results.value[selected];
+  // Not for every other news of a run.
+  const result = useComputed(() => results.value[selected]?.result).value;
+  const error = useComputed(() => results.value[selected]?.error).value;
   const differs = selected === 0 ? new Set() : differences(configs[0], config, fields);
   const shown = onlyDifferent
     ? new Set(configs.slice(1).flatMap((other) => [...differences(configs[0], other, fields)]))
     : new Set(fields.map(({ name }) => name));
-  const faulty = /^config\.(\w+):/.exec(entry?.error?.message ?? '')?.[1];
+  const faulty = /^config\.(\w+):/.exec(error?.message ?? '')?.[1];
   // In the sheet of a phone the fields come first.
   const drawing = (
     <div class={`inspector-drawing ${lookOf(selected)}`}>
       <h3>{t.inspector.wiringOf(LETTERS[selected])}</h3>
-      <Wiring values={drawn} stages={entry?.result?.stages} name={config.name} onEdit={onEdit} compact />
+      <Wiring values={drawn} stages={result?.stages} name={config.name} onEdit={onEdit} compact />
       <Formula values={drawn} />
     </div>
   );
@@ -45,12 +50,12 @@ export function Inspector({ onEdit, withActions }) {
             <b class={`letter ${lookOf(selected)}`}>{LETTERS[selected]}</b> {config.name}
           </h2>
           <ConfigActions />
-          {entry?.error && <ConfigError error={entry.error} />}
+          {error && <ConfigError error={error} />}
         </>
       )}
       {!withActions && drawing}
       <PresetField index={selected} config={config} />
-      <WeightsField index={selected} config={config} seeded={entry?.result?.seeded} />
+      <WeightsField index={selected} config={config} seeded={result?.seeded} />
       {configs.length > 1 && (
         <label class="check">
           <input
@@ -69,7 +74,7 @@ export function Inspector({ onEdit, withActions }) {
             <Group
               group={group}
               fields={fields.filter((field) => field.group === group && shown.has(field.name))}
-              {...{ config, index: selected, values, differs, faulty, error: entry?.error }}
+              {...{ config, index: selected, values, differs, faulty, error }}
             />
           </Staged>
         ))}

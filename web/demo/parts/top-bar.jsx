@@ -25,10 +25,10 @@ export function TopBar({ narrow, onHelp }) {
             <path d="M2.5 3.5h11v9h-11zM6.5 3.5v9" />
           </IconButton>
         )}
-        <IconButton label={t.top.undo} disabled={!canUndo.value} onClick={undo}>
+        <IconButton label={t.top.undo} disabled={!canUndo.value} onClick={() => afterPaint(undo)}>
           <path d="M5.5 3 2.5 6l3 3M3 6h6.5a3.5 3.5 0 0 1 0 7H6" />
         </IconButton>
-        <IconButton label={t.top.redo} disabled={!canRedo.value} onClick={redo}>
+        <IconButton label={t.top.redo} disabled={!canRedo.value} onClick={() => afterPaint(redo)}>
           <path d="m10.5 3 3 3-3 3M13 6H6.5a3.5 3.5 0 0 0 0 7H10" />
         </IconButton>
         <CopyLink narrow={narrow} />

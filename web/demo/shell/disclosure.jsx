@@ -1,5 +1,6 @@
 // A button and what it opens below itself: closed by Escape, by a click elsewhere, or by what is done inside.
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { afterPaint } from './later.js';
 
 /**
  * @param {object} props
@@ -12,11 +13,13 @@ export function Disclosure({ label, icon, class: look = 'quiet', children }) {
   const id = useId();
   useLayoutEffect(() => {
     if (!open) return undefined;
-    root.current.querySelector('.opened')?.focus();
+    // What is given the focus has to be laid out: after the frame that shows it, it is.
+    const cancel = afterPaint(() => root.current?.querySelector('.opened')?.focus());
     const outside = (event) => root.current.contains(event.target) || setOpen(false);
     addEventListener('pointerdown', outside);
     addEventListener('focusin', outside);
     return () => {
+      cancel();
       removeEventListener('pointerdown', outside);
       removeEventListener('focusin', outside);
     };

@@ -1,16 +1,22 @@
 // What waits for the next frame, so that the page answers at once and no task is a long one.
+import { effect } from '@preact/signals';
 import { toChildArray } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 // From an input on its answer has the page to itself for this many milliseconds.
 const ANSWER = 200;
 let acted = -Infinity;
+const told = new Set();
 for (const type of ['pointerdown', 'pointerup', 'keydown', 'input']) {
   const note = () => {
     acted = performance.now();
+    for (const tell of told) tell(ANSWER);
   };
   addEventListener(type, note, { capture: true, passive: true });
 }
+
+/** Calls tell at every input, before it is dealt with, with the milliseconds that its answer may take. */
+export const onInput = (tell) => told.add(tell);
 
 /** Whether the page answers an input, so that what can wait had better wait. */
 export const isAnswering = () => performance.now() - acted < ANSWER;
@@ -33,6 +39,27 @@ export function useLater(wanted) {
   const [now, setNow] = useState(false);
   useEffect(() => (wanted && !now ? afterPaint(() => setNow(true)) : undefined), [wanted]);
   return wanted && now;
+}
+
+/**
+ * What read gives, once the frame after a change of it has been painted. Unlike with useAfterPaint the component is not
+ * drawn for the change itself, so that what a visitor has just put into a field stays there.
+ */
+export function useLate(read) {
+  const [shown, show] = useState(read);
+  useEffect(() => {
+    let cancel = () => {};
+    const leave = effect(() => {
+      const value = read();
+      cancel();
+      cancel = afterPaint(() => show(() => value));
+    });
+    return () => {
+      leave();
+      cancel();
+    };
+  }, []);
+  return shown;
 }
 
 /** Draws its children in a task of their own, the first time and whenever they are others. */

@@ -90,8 +90,7 @@ function onControl(event) {
   const key = event.key.toLowerCase();
   if (isTyping(event) || (key !== 'z' && key !== 'y')) return;
   event.preventDefault();
-  if (key === 'y' || event.shiftKey) redo();
-  else undo();
+  afterPaint(key === 'y' || event.shiftKey ? redo : undo);
 }
 
 /** @param {{ add: () => void, help: () => void }} page */

@@ -1,6 +1,7 @@
 // A small picture of one configuration on a canvas that is as sharp as the screen.
 import { useEffect, useRef } from 'preact/hooks';
 import { dark } from '../../session.js';
+import { whenSeen } from '../../shell/seen.js';
 import { later } from './later.js';
 
 /**
@@ -29,12 +30,14 @@ export function Canvas({ draw, tick, deps = [], label, class: look = '', canvas,
       context.clearRect(0, 0, clientWidth, clientHeight);
       latest.current(context, clientWidth, clientHeight);
     };
-    const observer = new ResizeObserver(() => later(paint));
+    const { draw: repaint, end } = whenSeen(element, () => later(paint));
+    const observer = new ResizeObserver(repaint);
     observer.observe(element);
-    const forget = tick.subscribe(() => later(paint));
+    const forget = tick.subscribe(repaint);
     return () => {
       observer.disconnect();
       forget();
+      end();
     };
   }, [tick, dark.value, ...deps]);
   return <canvas ref={own} class={look} role="img" aria-label={label} {...rest} />;

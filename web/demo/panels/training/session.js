@@ -3,14 +3,14 @@ import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { fieldsOf } from '../../presets.js';
 import { announcement, picks, state, text, training } from '../../session.js';
-import { afterPaint, isAnswering } from '../../shell/later.js';
+import { afterPaint, isAnswering, onInput } from '../../shell/later.js';
 import { makeWorker } from '../../workers.js';
 import { Curves } from './curves.js';
 import { later } from './later.js';
 import { changes, places, planOf, SETTINGS } from './plan.js';
 
 /** What is to be trained. Names and colours of the configurations are not in it. */
-const planText = computed(() => JSON.stringify(planOf(state.value, state.value.configs.map(fieldsOf))));
+const planText = computed(() => JSON.stringify(planOf(picks, picks.configs.map(fieldsOf))));
 export const plan = computed(() => JSON.parse(planText.value));
 
 /** What the worker last told of the whole: { phase, away, speed, steps, error }. */
@@ -124,6 +124,16 @@ effect(() => {
 effect(() => {
   const pace = Number(picks.trainSpeed);
   if (worker) api.setPace(pace);
+});
+
+// While a key is held down training goes on at half its speed.
+const HOLD_EVERY = 400;
+let holding = -Infinity;
+onInput((milliseconds) => {
+  const now = performance.now();
+  if (!shown || phase.peek() !== 'running' || now - holding < HOLD_EVERY) return;
+  holding = now;
+  api.hold(milliseconds);
 });
 
 export const start = () => api?.start();

@@ -19,6 +19,7 @@ let tell = null; // the page's function
 let target = 0; // steps up to which is trained
 let away = ''; // why nothing is done at the moment: 'tab', 'panel' or nothing
 let pace = 0; // steps a second, 0: any number
+let held = -Infinity; // till when the processor is the page's: with two of them a visitor would wait for training
 
 // ---- Waiting
 
@@ -79,6 +80,10 @@ async function loop() {
     if (fresh && pace > 0 && now < due) {
       await report();
       await until(due - now);
+      continue;
+    }
+    if (now < held) {
+      await until(held - now);
       continue;
     }
     if (fresh && pace > 0) due = Math.max(now, due + 1000 / pace);
@@ -252,6 +257,10 @@ expose({
   setPace(steps) {
     pace = steps;
     wake();
+  },
+  /** No step begins for so many milliseconds. */
+  hold(milliseconds) {
+    held = performance.now() + milliseconds;
   },
   setAway(reason) {
     away = reason;

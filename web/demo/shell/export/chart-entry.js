@@ -7,11 +7,12 @@ import { useExport } from './registry.js';
 /**
  * @param {object} chart
  * @param chart.card ref of its card @param chart.drawn ref of { u, options, data }, or of null while it shows no picture
+ * @param chart.catchUp ref of what brings it up to date
  * @param chart.title @param chart.note
  * @param chart.table its table as a node
  * @returns an entry as in registry.js, which is known to the page's export menu too
  */
-export function useChartExport({ card, drawn, title, note, table }) {
+export function useChartExport({ card, drawn, catchUp, title, note, table }) {
   const entry = {
     place: card,
     title,
@@ -19,10 +20,15 @@ export function useChartExport({ card, drawn, title, note, table }) {
     // Asked for when a menu opens, after the chart has been drawn.
     get picture() {
       if (!drawn.current) return undefined;
-      const { u, options, data } = drawn.current;
-      return async () => (await import('./picture.js')).chartContent(u, options, data);
+      return async () => {
+        const { chartContent } = await import('./picture.js');
+        catchUp.current();
+        const { u, options, data } = drawn.current;
+        return chartContent(u, options, data);
+      };
     },
     table: () => {
+      catchUp.current();
       const [head, ...rows] = rowsOf(table);
       return exactRows({ head, rows }, drawn.current?.data ?? [], [number, percent, axisNumber]);
     },
