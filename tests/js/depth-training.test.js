@@ -1,10 +1,13 @@
-// Who learns without warm-up in stacks of 20 and 24 blocks and who does not. docs/training.md says what was found.
+// Who learns without warm-up in stacks of 20 and 24 blocks and who does not. docs/training.md says what was found, of more
+// seeds than are taken here: with the same bits everywhere a seed ends as it did there, or the arithmetic has changed, which
+// trajectory.json tells too.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { an, fixed, gradientRatio, mean, seeds, train } from './train.js';
+import { an, fixed, gradientRatio, mean, train } from './train.js';
 
 const { makeTask } = await import('../../dist/lib/tasks.js');
 
+const seeds = [1, 2, 3, 4];
 const modes = { pre: ['pre', 0], post: ['post', 0], 'post with warm-up': ['post', 50] };
 /** A stack of 20 blocks that mixes tokens by their mean, and Adam, for the task majority. */
 const majority = (mode, seed) => {
@@ -19,7 +22,7 @@ const majority = (mode, seed) => {
 test('20 blocks without warm-up: pre learns and post does not; with warm-up it does', (t) => {
   const last = Object.fromEntries(
     Object.keys(modes).map((mode) => {
-      const losses = seeds.slice(0, 6).map((seed) =>
+      const losses = seeds.map((seed) =>
         an.scope(() => {
           const { task, model, optimizer } = majority(mode, seed);
           return mean(train(model, optimizer, task, 0, 120).slice(-10));
