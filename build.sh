@@ -147,7 +147,10 @@ done
 
 cd "$root"
 mkdir -p dist/lib
-# For size, all but the tile of the matrix product, which has to unroll: docs/adr/0009.
+# For size, all but the tile of the matrix product, which has to unroll; kernels may have small functions copied into them,
+# what is called once a tensor may not: docs/adr/0009.
+kernels=(activation matmul norm softmax tensor)
+not_copied=(-mllvm -inline-threshold=-50 -mllvm -jump-threading-threshold=0)
 compile_flags=(
   -std=c11 -Wall -Wextra -Werror
   -ffp-contract=off      # vf_madd is the only contraction
@@ -160,7 +163,8 @@ link_flags=(
   -sALLOW_MEMORY_GROWTH -sIMPORTED_MEMORY -sINITIAL_MEMORY=1MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=256KB
   -sMALLOC=none          # src/heap.c
   -sEXPORTED_FUNCTIONS=_malloc,_free
-  -sBINARYEN_EXTRA_PASSES=-Oz # once more: 0.2 KB
+  # Once more, 0.2 KB; and no large function goes into its one caller, 0.2 KB.
+  -sBINARYEN_EXTRA_PASSES=--one-caller-inline-max-function-size=100,-Oz
 )
 declare -A variant_flags=(
   [scalar]='-fno-vectorize -fno-slp-vectorize'
@@ -171,16 +175,24 @@ declare -A variant_flags=(
 # Changes with whatever the binding has to know of the module.
 interface=$(printf %08x "$(cat include/addnorm.h src/*.def src/*/*.def | cksum | cut -d ' ' -f 1)")
 
-emcc=() small=()
-for file in src/*.c; do [ "$file" = src/tile.c ] || small+=("$file"); done
+emcc=() hot=() cold=()
+for file in src/*.c; do
+  name=$(basename "$file" .c)
+  case " ${kernels[*]} " in
+    *" $name "*) hot+=("$file") ;;
+    *) [ "$name" = tile ] || cold+=("$file") ;;
+  esac
+done
 compile() {
-  local variant=$1 out=$2 build="-DAN_BUILD=\"$interface $1 emscripten-$emcc_version\""
-  # shellcheck disable=SC2086
-  { "${emcc[@]}" "${compile_flags[@]}" ${variant_flags[$variant]} -O2 -c src/tile.c -o "dist/.$variant.o" &&
-    "${emcc[@]}" "${compile_flags[@]}" "${link_flags[@]}" ${variant_flags[$variant]} "$build" -Oz "${small[@]}" "dist/.$variant.o" \
-      -o "dist/.$variant.wasm"; } || die "$variant did not compile"
+  local variant=$1 out=$2 build="-DAN_BUILD=\"$interface $1 emscripten-$emcc_version\"" tile=dist/.$1.tile.o rest=dist/.$1.rest.o
+  # shellcheck disable=SC2206
+  local flags=("${compile_flags[@]}" ${variant_flags[$variant]})
+  { "${emcc[@]}" "${flags[@]}" -O2 -c src/tile.c -o "$tile" &&
+    "${emcc[@]}" "${flags[@]}" "$build" -Oz "${not_copied[@]}" -r "${cold[@]}" -o "$rest" &&
+    "${emcc[@]}" "${flags[@]}" "${link_flags[@]}" -Oz "${hot[@]}" "$rest" "$tile" -o "dist/.$variant.wasm"; } ||
+    die "$variant did not compile"
   mv "dist/.$variant.wasm" "$out"
-  rm "dist/.$variant.o"
+  rm "$tile" "$rest"
   say "$out: $(stat -c %s "$out") bytes, $(gzip -9c "$out" | wc -c) gzipped (Emscripten $emcc_version)"
 }
 

@@ -1,15 +1,17 @@
-// Size budgets, gzipped by gzip -9: Node's own zlib is quicker and gives half a percent more. A budget is raised by a
-// decision, with its reason in the commit.
+// Size budgets, of what is largest: gzip -9, Node's zlib at level 9 (one percent more for a module) or at its default, 6. A
+// budget is raised by a decision, with its reason in the commit.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { libURL } from './helpers.js';
 
 const lib = fileURLToPath(libURL);
-const gzipped = (input) => execFileSync('gzip', ['-9c'], { input }).length;
+const ways = [(input) => execFileSync('gzip', ['-9c'], { input }), (input) => gzipSync(input, { level: 9 }), gzipSync];
+const gzipped = (input) => Math.max(...ways.map((way) => way(input).length));
 const sizeOf = (files) => files.reduce((sum, file) => sum + gzipped(readFileSync(lib + file)), 0);
 const KB = 1024;
 
@@ -18,8 +20,8 @@ const BUDGET = 60 * KB;
 /** The entry that has its module inside. */
 const INLINE = 75 * KB;
 /** Guards near the figures of today, so that neither grows unseen at the cost of the other. */
-const MODULE = 42 * KB;
-const BUNDLE = 21.1 * KB;
+const MODULE = 39 * KB;
+const BUNDLE = 21.3 * KB;
 /** All files of the package's JavaScript that somebody writes, formats and tasks included: half of it is comments, the manual. */
 const SHIPPED = 80 * KB;
 
