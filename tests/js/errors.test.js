@@ -385,7 +385,15 @@ for (const variant of variants) {
     ],
     alias: ['UNKNOWN_NAME', /did you mean 'gelu_new'\?/, () => an.activation('gelu_nwe', x)],
     capitals: ['UNKNOWN_NAME', /did you mean 'silu'\?/, () => an.activation('SiLU', x)],
-    'glu only': ['UNKNOWN_NAME', /unknown name 'swiglu'/, () => an.activation('swiglu', x)],
+    'glu only': ['UNKNOWN_NAME', /'swiglu'; .*an\.glu\('swiglu', gate, up\)/, () => an.activation('swiglu', x)],
+    'gated by its name': [
+      'UNKNOWN_NAME',
+      /config\.activation: unknown name 'GEGLU'; a gated FFN has activation: 'gelu_erf', gated: true/,
+      () => an.ffn({ activation: 'GEGLU' }),
+    ],
+    'glu in capitals': ['UNKNOWN_NAME', /^glu: .*did you mean 'swiglu'\?/, () => an.glu('SwiGLU', x, x)],
+    'no gate of a norm': ['UNKNOWN_NAME', /^norm: unknown name 'glu'; known: /, () => an.norm('glu', x)],
+    'one word': ['UNKNOWN_NAME', /did you mean 'leaky_relu'\?/, () => an.activation('leakyrelu', x)],
     glu: ['UNKNOWN_NAME', /did you mean 'swiglu'\?/, () => an.glu('swigl', x, x)],
     far: [
       'UNKNOWN_NAME',

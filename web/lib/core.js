@@ -340,13 +340,13 @@ export class Addnorm {
 
   /**
    * Runs fn and disposes every tensor and module that was made in it, except what it returns (also inside arrays and
-   * plain objects). fn must not be async. If it throws, everything is disposed.
+   * plain objects). fn must not be async (TypeScript: it would have to return `never`). If it throws, everything is disposed.
    *
    * ```js
    * const y = an.scope(() => an.softmax(an.add(x, an.activation('silu', x))));
    * ```
    * @template T
-   * @param {() => T} fn
+   * @param {() => T extends PromiseLike<unknown> ? never : T} fn
    * @returns {T}
    */
   scope(fn) {

@@ -13,7 +13,10 @@ import { Frame } from './frame.js';
  *   shape: readonly number[], sizes: [rows: number, inSize: number, outSize: number] }} Linear
  */
 
-/** The gated linear units by their own names (Shazeer 2020), and the activation of their gate. */
+/**
+ * The gated linear units by their own names (Shazeer 2020), and the activation of their gate.
+ * @type {Readonly<Record<string, string>>}
+ */
 export const gluAliases = Object.freeze({
   glu: 'sigmoid',
   bilinear: 'identity',
@@ -31,8 +34,16 @@ export const gluAliases = Object.freeze({
  * @returns {number}
  */
 export function numberOf(what, numbers, value, more = {}) {
-  const number = typeof value === 'string' && numbers.get(more[value] ?? value);
-  if (typeof number === 'number') return number;
+  if (typeof value === 'string') {
+    const number = numbers.get(more[value] ?? value);
+    if (number !== undefined) return number;
+    const unit = value.toLowerCase();
+    const gate = gluAliases[unit];
+    if (numbers.has(gate) && more !== gluAliases) {
+      const text = `a gated FFN has activation: '${gate}', gated: true; the operation is an.glu('${unit}', gate, up)`;
+      throw new AddnormError('UNKNOWN_NAME', `${what}: unknown name '${value}'; ${text}`);
+    }
+  }
   throw check.unknown(what, value, [...numbers.keys(), ...Object.keys(more)], 'UNKNOWN_NAME');
 }
 
