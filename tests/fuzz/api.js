@@ -3,14 +3,16 @@
 import assert from 'node:assert/strict';
 import { types } from 'node:util';
 import fc from 'fast-check';
-import { instance } from '../js/shared.js';
+import { instance, variants } from '../js/shared.js';
 
 const { Addnorm, AddnormError, Block, Ffn, load, Optimizer, Stack, Tensor } = await import('../../dist/lib/index.js');
 const { makeTask, tasks } = await import('../../dist/lib/tasks.js');
 const { readSafetensors, writeSafetensors } = await import('../../dist/lib/formats.js');
 
-/** Little memory, so that sizes are bounded by it. */
-const an = await load({ variant: 'simd', maxBytes: 2 ** 23 });
+/** One instance a variant; little memory, so that sizes are bounded by it. */
+const instances = await Promise.all(variants.map((variant) => load({ variant, maxBytes: 2 ** 23 })));
+/** The one that the program runs on. */
+let an = instances[0];
 const foreign = (await instance('simd')).zeros([2, 2]);
 const gone = an.zeros([2, 2]);
 gone.dispose();
@@ -587,11 +589,12 @@ const inUse = () => {
 };
 const atRest = inUse();
 
-/** What was done: calls by method, and how many gave a result. */
-export const done = { programs: 0, calls: 0, results: new Map() };
+/** What was done: programs by variant, calls, and by method how many gave a result. */
+export const done = { programs: new Map(variants.map((variant) => [variant, 0])), calls: 0, results: new Map() };
 
 function run(tape, hostile) {
   const choices = new Choices(tape);
+  an = choices.pick(instances);
   const state = { tensors: [], modules: [], optimizers: [], arrays: [], leads: new Map(), hostile };
   try {
     an.scope(() => {
@@ -600,7 +603,7 @@ function run(tape, hostile) {
   } catch (error) {
     if (!isOwn(error)) throw error; // an accessor may throw while the program itself reads it
   }
-  done.programs++;
+  done.programs.set(an.variant, done.programs.get(an.variant) + 1);
   assert.deepEqual(inUse(), atRest, 'everything is given back');
   an.selfTest();
 }
