@@ -31,6 +31,13 @@ preparePublic();
 
 const models = ['ppocrv4_rec_block0', 'ppocrv4_rec_block1'];
 
+// What the first visit needs at once comes in few files: each one more costs it some milliseconds.
+const initialChunks = [
+  { name: 'early', test: /demo\/workers\.js$|preload-helper/, priority: 2 },
+  { name: 'libraries', tags: ['$initial'], test: /node_modules.*js$/, priority: 1 },
+  { name: 'lab', tags: ['$initial'] },
+];
+
 const site = {
   publicDir,
   worker: { format: 'es', plugins: () => [onlyNamed] },
@@ -39,7 +46,10 @@ const site = {
     outDir: path('../dist/site'),
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    rolldownOptions: { input: { index: path('./demo/index.html'), workers: path('./demo/workers.js') } },
+    rolldownOptions: {
+      input: { index: path('./demo/index.html'), workers: path('./demo/workers.js') },
+      output: { codeSplitting: { groups: initialChunks } },
+    },
   },
 };
 const file = {
@@ -68,6 +78,7 @@ export default defineConfig(({ mode }) => {
     resolve: {
       alias: [
         { find: /^addnorm$/, replacement: path('../dist/lib/index.js') },
+        { find: /^addnorm\/wasm\//, replacement: path('../dist/lib/') },
         { find: /^addnorm\/(formats|tasks)$/, replacement: path('../dist/lib/$1.js') },
       ],
     },
@@ -83,7 +94,7 @@ export default defineConfig(({ mode }) => {
         '@preact/signals',
         'comlink',
         'uplot',
-        'temml',
+        'temml/temml.js',
       ],
     },
     server: { host: 'localhost', port: 5173, fs: { allow: [path('..')] } },

@@ -8,6 +8,7 @@ import { completed, resolved } from '../../web/demo/fields.js';
 import { gradientsOf } from '../../web/demo/panels/wiring/gradients.js';
 import { presetOf } from '../../web/demo/presets.js';
 import { pytorchCode } from '../../web/demo/pytorch.js';
+import en from '../../web/demo/texts/en.js';
 import { eventually, openLab, settled, shots, skip, undo } from './harness.js';
 
 let lab;
@@ -175,8 +176,7 @@ test('gradients at the lines are those of the package, drawn and in a table', { 
   );
   const input = { rows: 6, seed: 5, inputMean: 0, inputStd: 1 };
   const expected = [presetOf('post_norm').values, LAYER].map((own) => gradientsOf(an, own, input).edges);
-  const { texts } = await import('../../web/demo/texts/index.js');
-  const edgeOf = Object.fromEntries(Object.entries(texts.en.wiring.edges).map(([edge, name]) => [name, edge]));
+  const edgeOf = Object.fromEntries(Object.entries(en.wiring.edges).map(([edge, name]) => [name, edge]));
   let compared = 0;
   for (const [place, ...cells] of rows) {
     for (const [i, cell] of cells.entries()) {

@@ -572,6 +572,7 @@ test('a variant that the browser refuses says why, the others run', { skip }, as
   const { page, finish } = await openPage(lab.browser, lab.server.origin);
   // As Safari has it: relaxed SIMD does not validate.
   const refuse = '{ const can = WebAssembly.validate; WebAssembly.validate = (b) => !b.includes(0x85) && can(b); }';
+  await page.addInitScript(refuse);
   await page.context().route(/worker-[^/]*\.js$/, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, body: `${refuse}\n${await response.text()}` });

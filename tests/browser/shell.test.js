@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { PANELS } from '../../web/demo/state.js';
 import { POLICY } from '../../web/plugins/policy.js';
 import { launch, oneFile, openLab, openPage, serve, settled, shots, siteFolder, skip } from './harness.js';
@@ -187,6 +188,71 @@ test('after the first visit it works offline, and an update replaces it as a who
     await server.close();
     rmSync(folder, { recursive: true });
   }
+});
+
+// ---- What is loaded when
+
+/** The files that a page fetches, by their names without the hash: sizes in bytes as a host sends them. */
+function fetched(page) {
+  const files = new Map();
+  page.on('response', async (response) => {
+    const name = response
+      .url()
+      .split('/')
+      .at(-1)
+      .replace(/-[\w-]{8}(?=\.\w+$)/, '');
+    files.set(name, gzipSync(await response.body(), { level: 9 }).length);
+  });
+  return files;
+}
+
+test('the first visit is of at most 250 KB, in either language', { skip }, async () => {
+  for (const [locale, heading] of [
+    ['en-US', 'Depth'],
+    ['zh-CN', '深度'],
+  ]) {
+    const { page, finish } = await openPage(lab.browser, lab.server.origin, { locale });
+    const files = fetched(page);
+    await page.addInitScript(() => {
+      globalThis.tabs = new Set();
+      const look = () => {
+        globalThis.tabs.add(document.querySelector('#tab-depth')?.textContent);
+        requestAnimationFrame(look);
+      };
+      look();
+    });
+    await page.goto(lab.site);
+    await drawn(page);
+    await page.waitForSelector('math');
+    await settled(page);
+    assert.deepEqual(
+      await page.evaluate(() => [...globalThis.tabs].filter(Boolean)),
+      [heading],
+      'never in another language',
+    );
+    assert.equal(files.has('zh.js'), locale === 'zh-CN');
+    const total = [...files.values()].reduce((sum, bytes) => sum + bytes, 0);
+    assert.ok(total <= 250 * 1024, `${total} bytes: ${[...files].join(' ')}`);
+    await finish();
+  }
+});
+
+test('the other language is fetched when it is wanted; where that fails the page says so and stays as it is', {
+  skip,
+}, async () => {
+  const { page, faults, finish } = await lab.open('panel=wiring&rows=4');
+  await page.waitForSelector('.inspector');
+  await page.route('**/zh-*.js', (route) => route.abort());
+  await page.keyboard.press('l');
+  await page.waitForSelector('.notice >> text=could not be loaded');
+  assert.equal(await page.getAttribute('html', 'lang'), 'en');
+  faults.length = 0; // what the browser says of the request
+  await page.unroute('**/zh-*.js');
+  await page.hover('nav >> text=中文');
+  await page.waitForSelector('html[lang=zh-CN]');
+  assert.equal(await page.textContent('#tab-wiring'), '结构');
+  assert.equal(await page.$('.notice'), null);
+  await finish();
 });
 
 test('the manifest is relative, and its icon is there', { skip }, async () => {

@@ -5,13 +5,14 @@ import { test } from 'node:test';
 import { CHANNELS } from '../../web/demo/panels/training/channels.js';
 import { colorAt, decadesOf, pixels, shareOf } from '../../web/demo/panels/training/colors.js';
 import { CAPACITY, Curves, SMOOTHING } from '../../web/demo/panels/training/curves.js';
+import en from '../../web/demo/panels/training/en.js';
 import { GRID } from '../../web/demo/panels/training/pictures.js';
 import * as plans from '../../web/demo/panels/training/plan.js';
 import { RECIPES, TASKS, TRAINING_PROPS } from '../../web/demo/panels/training/state.js';
 import { Trainer } from '../../web/demo/panels/training/trainer.js';
+import zh from '../../web/demo/panels/training/zh.js';
 import { fieldsOf, PRESETS } from '../../web/demo/presets.js';
 import { initialState, PROPS } from '../../web/demo/state.js';
-import { texts } from '../../web/demo/texts/index.js';
 import { instance } from './shared.js';
 
 const { makeTask, tasks } = await import('../../dist/lib/tasks.js');
@@ -54,7 +55,7 @@ test('every task of the package has a name, a recipe and its texts', () => {
       assert.equal(type.read(String(value)), value, name);
     }
   }
-  for (const { training: t } of Object.values(texts)) {
+  for (const t of [en, zh]) {
     for (const name of TASKS) assert.ok(t.tasks[name].length > 0 && t.taskHelp[name].length > 10);
     for (const { name, view } of TRAINING_PROPS) {
       const said = t.knobs[name] ?? name === 'trainTask';

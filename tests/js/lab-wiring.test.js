@@ -11,14 +11,14 @@ import { gradientsOf, MAX_BYTES } from '../../web/demo/panels/wiring/gradients.j
 import { wiringJob } from '../../web/demo/panels/wiring/job.js';
 import { strokeScale } from '../../web/demo/panels/wiring/scale.js';
 import { initialState } from '../../web/demo/state.js';
-import { texts } from '../../web/demo/texts/index.js';
+import en from '../../web/demo/texts/en.js';
 import { compare, diagramOf, partsOf } from '../../web/demo/wiring.js';
 import { layout, WIDTH, widths } from '../../web/demo/wiring-layout.js';
 import { instance } from './shared.js';
 
 const an = await instance('simd');
 const catalog = describe(an);
-const words = texts.en.wiring;
+const words = en.wiring;
 const full = (own) => resolved(completed(own, catalog.fields), catalog);
 const draw = (own) => diagramOf(full(own), words);
 const labels = (own) => partsOf(draw(own)).map(({ label }) => label);

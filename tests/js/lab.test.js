@@ -14,7 +14,8 @@ import { print as printMatrix, vectorTextOf } from '../../web/demo/panels/norms/
 import { counterpart, fieldsOf, LAYERS, PRESET_GROUPS, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
 import { Gauge, standing, workingSet } from '../../web/demo/roofline.js';
 import * as state from '../../web/demo/state.js';
-import { texts } from '../../web/demo/texts/index.js';
+import en from '../../web/demo/texts/en.js';
+import zh from '../../web/demo/texts/zh.js';
 import { distance, STAGES, trace } from '../../web/demo/trace.js';
 import { BLOCKS, modelFile, readBlock, readTensors } from '../../web/models/extract.js';
 import { instance, readFloats, skipWithout, values, variants, worst } from './shared.js';
@@ -213,7 +214,7 @@ function npy({ descr = '<f4', fortran = 'False', shape = '2, 3', version = 1, nu
 const fails = (code) => (error) => {
   assert.ok(error instanceof InputError, error.stack);
   assert.equal(error.code, code);
-  for (const { inputErrors } of Object.values(texts)) assert.ok(inputErrors[code](error.detail).length > 4);
+  for (const { inputErrors } of [en, zh]) assert.ok(inputErrors[code](error.detail).length > 4);
   return true;
 };
 
@@ -341,8 +342,7 @@ test('presets are configurations of this module', () => {
       else if (field.type === 'bool') assert.equal(typeof value, 'boolean', `${id}: ${name}`);
       else assert.ok(value >= field.min && value <= field.max, `${id}: ${name} = ${value}`);
     }
-    for (const key of omits)
-      for (const { omits: known } of Object.values(texts)) assert.ok(known[key], `${id}: ${key}`);
+    for (const key of omits) for (const { omits: known } of [en, zh]) assert.ok(known[key], `${id}: ${key}`);
     const config = fields.valuesOf({ preset: id, weights: '', values: {} }, catalog.fields);
     if (!id.endsWith('_layer')) assert.equal(estimate(config).bytes > 200e6, group === 'large', id);
     an.block({ ...own, d_model: 2 * (own.heads ?? 1), d_ff: 3 }, { seed: 1 }).dispose();
@@ -491,11 +491,11 @@ test('a field is said to have no effect only where it has none', () => {
     const inTraining = fields.noEffect(name, shown, catalog, false, 'training');
     assert.equal(inTraining, name.startsWith('d_') ? 'task' : undefined, name);
     const reason = fields.noEffect(name, shown, catalog, false, 'wiring');
-    for (const { noEffect } of Object.values(texts)) assert.ok(noEffect[reason], `${name}: ${reason}`);
+    for (const { noEffect } of [en, zh]) assert.ok(noEffect[reason], `${name}: ${reason}`);
   }
 });
 
-test('the languages have the same texts', () => {
+test('the languages have the same texts', async () => {
   const keys = (object, path = '') =>
     Object.entries(object).flatMap(([key, value]) =>
       path === '.fields'
@@ -504,8 +504,14 @@ test('the languages have the same texts', () => {
           ? keys(value, `${path}.${key}`)
           : [`${path}.${key}:${typeof value}`],
     );
-  assert.deepEqual(keys(texts.zh).sort(), keys(texts.en).sort());
-  for (const { name } of catalog.fields) assert.equal(texts.zh.fields[name]?.length, 2, `zh: ${name}`);
+  const panels = ['activations', 'norms', 'speed', 'training'].map((name) => `panels/${name}`);
+  for (const folder of ['texts', 'shell', 'shell/tour', ...panels]) {
+    const [english, chinese] = await Promise.all(
+      ['en', 'zh'].map(async (language) => (await import(`../../web/demo/${folder}/${language}.js`)).default),
+    );
+    assert.deepEqual(keys(chinese).sort(), keys(english).sort(), folder);
+  }
+  for (const { name } of catalog.fields) assert.equal(zh.fields[name]?.length, 2, `zh: ${name}`);
 });
 
 // ---- Compute
@@ -548,7 +554,7 @@ test('the steps through a block end in the block’s own output, in every wiring
       assert.equal(result.rows, 6);
       for (const stage of Object.keys(result.stages)) {
         assert.ok(STAGES.includes(stage), stage);
-        for (const { stages } of Object.values(texts)) assert.ok(stages[stage], stage);
+        for (const { stages } of [en, zh]) assert.ok(stages[stage], stage);
       }
       assert.equal('middle' in result.stages, own.mixing !== 'none');
       block.dispose();
@@ -698,7 +704,7 @@ test('what is said about the blocks follows their fields', () => {
     const [{ key, source }] = explanations(of({ placement: name }), [false], 0);
     assert.equal(key, name);
     assert.match(source?.[1] ?? 'https://arxiv.org/abs/', /^https:\/\/arxiv\.org\/abs\//);
-    for (const language of Object.values(texts)) {
+    for (const language of [en, zh]) {
       for (const toOne of [true, false]) assert.match(language.forward.placements[key]('A, C', toOne), /A, C.*[.。]$/);
     }
   }

@@ -201,7 +201,7 @@ test('B36 no DOM, no eval and no worker outside the page', () => {
 });
 
 test('the page imports itself, packages, and of addnorm the public entries only', () => {
-  const entries = ['addnorm/formats', 'addnorm/tasks'];
+  const entries = ['addnorm/formats', 'addnorm/tasks', 'addnorm/wasm/addnorm.relaxed.wasm?url'];
   const outside = (file, name) =>
     name.startsWith('.') && !resolve(root, dirname(file), name).startsWith(join(root, 'web/demo/'));
   const wrong = page.flatMap((file) =>

@@ -8,7 +8,7 @@ import { ModuleError } from './parts/module-error.jsx';
 import { RunBar, RunNote } from './parts/progress.jsx';
 import { StatusBar } from './parts/status-bar.jsx';
 import { TopBar } from './parts/top-bar.jsx';
-import { announcement, busy, catalog, fatal, picks, set, text } from './session.js';
+import { announcement, busy, catalog, fatal, picks, pictured, set, text } from './session.js';
 import { Boundary } from './shell/boundary.jsx';
 import { useFileDrop } from './shell/file-drop.js';
 import { useAfterPaint, useLater } from './shell/later.js';
@@ -38,7 +38,9 @@ export function App() {
   const [adding, setAdding] = useState(false);
   const [sheet, setSheet] = useState(false);
   const [help, setHelp] = useState(false);
-  const inspecting = useLater(Boolean(catalog.value)); // after the panel
+  // One after the other, so that none is a long task: what is around the panel, the panel with its picture, the inspector.
+  const known = useLater(Boolean(catalog.value));
+  const inspecting = useLater(known && pictured.value);
   const dropping = useFileDrop();
   // The same functions each time: what has them is not drawn anew with the whole.
   const add = useCallback(() => setAdding(true), []);
@@ -98,7 +100,7 @@ export function App() {
           <RunBar />
           {fatal.value ? (
             <Fatal />
-          ) : catalog.value ? (
+          ) : known ? (
             <Boundary key={shown}>
               <Panel onEdit={edit} />
             </Boundary>

@@ -2,13 +2,11 @@
 import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { equalised, valuesOf } from './fields.js';
-import { isWeights } from './files/sniff.js';
-import { checkWidth, parseNumbers } from './input.js';
 import { panelJobs } from './panels/jobs.js';
 import { weightFiles } from './panels/weights/opened.js';
 import { fieldsOf, trainedOf } from './presets.js';
 import { decodeState, encodeState, PROPS } from './state.js';
-import { texts } from './texts/index.js';
+import { loadTexts, texts } from './texts/index.js';
 import { makeWorker } from './workers.js';
 
 // ---- State and its history
@@ -84,12 +82,19 @@ addEventListener('hashchange', () => {
 
 // ---- Language and theme
 
-export const language = computed(() => {
+const wantedLanguage = computed(() => {
   const { language: chosen } = picks;
   if (chosen !== 'auto') return chosen;
   return /^zh\b/i.test(navigator.language) ? 'zh' : 'en';
 });
-export const text = computed(() => texts[language.value]);
+/** Resolves when the texts that the visitor wants at first are there. */
+export const firstTexts = loadTexts(wantedLanguage.peek());
+effect(() => {
+  loadTexts(wantedLanguage.value);
+});
+/** The language that is shown: the one that is wanted, as soon as its texts are there. */
+export const language = computed(() => (texts.value[wantedLanguage.value] ? wantedLanguage.value : 'en'));
+export const text = computed(() => texts.value[language.value]);
 
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const systemDark = signal(prefersDark.matches);
@@ -121,6 +126,10 @@ effect(() => {
 });
 
 export async function openFile(chosen) {
+  const [{ isWeights }, { checkWidth, parseNumbers }] = await Promise.all([
+    import('./files/sniff.js'),
+    import('./input.js'),
+  ]);
   if (await isWeights(chosen, state.value.panel)) {
     fileError.value = null;
     const { openWeights } = await import('./panels/weights/open-file.js');
@@ -201,6 +210,7 @@ export async function start() {
   runNow(); // the worker computes while the page draws what the catalogue lists
   try {
     catalog.value = await listed;
+    setTimeout(begin, AFTER_CATALOG);
   } catch (error) {
     fatal.value = { code: error.code ?? error.name, message: error.message };
   }
@@ -286,6 +296,17 @@ export const busy = computed(() => {
   if (panel && panelResults.value[panel]?.key !== panelKey) return true;
   return progress.value !== null || keys.value.some((key, i) => results.value[i]?.key !== key);
 });
+
+/**
+ * false until the first picture is drawn, or has had the time for it: after the first figures, or after the catalogue where
+ * these take long. What is beside the panel's picture waits for this.
+ */
+export const pictured = signal(false);
+const begin = () => {
+  pictured.value = true;
+};
+const AFTER_FIGURES = 150;
+const AFTER_CATALOG = 600;
 
 let running = null; // promise of the run in the worker
 let panelDone = ''; // the panel's job that has been computed to its end
@@ -378,6 +399,7 @@ function checkFile() {
 
 function receive(event, since) {
   const { type, index, key } = event;
+  if (type !== 'progress' && !pictured.peek()) setTimeout(begin, AFTER_FIGURES);
   if (type === 'progress') {
     const { step, done, total, bytes } = event;
     progress.value = { step, done, total, bytes, since };

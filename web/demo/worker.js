@@ -1,11 +1,11 @@
 // All compute of the page. One run at a time; between configurations and batches it lets messages in, so that cancel and
 // pause arrive. Results go out as they come; what has been computed is kept and not computed again.
-import { load } from 'addnorm';
 import { expose } from 'comlink';
 import { describe, estimate, forward, HEAVY_BYTES, makeBlock, makeInput, measure, subject } from './compute.js';
 import { completed } from './fields.js';
 import { FileError } from './files/errors.js';
 import { FileStore } from './files/store.js';
+import { open, take } from './module.js';
 import { histograms, summarize } from './numbers.js';
 import { panelRuns } from './panels/runs.js';
 import { Gauge, workingSet } from './roofline.js';
@@ -34,7 +34,7 @@ const instances = new Map();
 
 function instance(variant) {
   if (!instances.has(variant)) {
-    const promise = load({ variant });
+    const promise = open({ variant });
     instances.set(variant, promise);
     promise.catch(() => instances.delete(variant));
   }
@@ -114,7 +114,7 @@ async function run(job, report) {
 /** The variant that `auto` takes here. */
 let chosen = null;
 async function best() {
-  chosen ??= load().then((an) => {
+  chosen ??= open().then((an) => {
     if (instances.has(an.variant)) an.dispose();
     else instances.set(an.variant, Promise.resolve(an));
     return an.variant;
@@ -133,7 +133,8 @@ async function runPanel({ panelJob: { panel, key, wanted }, variant, base, useFi
     fresh = false;
   };
   try {
-    await panelRuns[panel](wanted, {
+    const panelRun = await panelRuns[panel]();
+    await panelRun(wanted, {
       an: await instance(variant),
       instance,
       breathe: () => breathe(id),
@@ -264,7 +265,7 @@ async function timeWithLimits(subjects, batches, id, progress, onTimes) {
   for (const { variant } of subjects) {
     if (gauges.has(variant)) continue;
     const sets = subjects.filter((other) => other.variant === variant).map(({ bytes }) => workingSet(bytes));
-    gauges.set(variant, new Gauge(() => load({ variant }), [...new Set(sets)]));
+    gauges.set(variant, new Gauge(() => open({ variant }), [...new Set(sets)]));
   }
   const withLimits = (times) =>
     times.map((time, i) => {
@@ -399,7 +400,7 @@ expose({
   },
   /** Comlink hands no more of an error over than its text. */
   async openWeights(key, id, blob) {
-    const own = load(); // a run may give up the other instances
+    const own = open(); // a run may give up the other instances
     try {
       return { summary: await weightFiles.open(key, id, blob, own.then(activationsOf)) };
     } catch (error) {
@@ -425,4 +426,10 @@ expose({
   },
 });
 
+// One message is the module's, all others are Comlink's.
+take(
+  new Promise((resolve) => {
+    addEventListener('message', ({ data }) => 'module' in data && resolve(data));
+  }),
+);
 best().catch(() => {}); // the module is fetched before anybody asks; who does is told of a failure

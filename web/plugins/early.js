@@ -1,5 +1,5 @@
-// Lets web/demo/workers.js be a script of its own in the built page, before the others: the compute worker is fetched while
-// they are, not after they have run.
+// Lets web/demo/workers.js be a script of its own in the built page, before the others, which waits neither for them nor for
+// the style: what it begins is fetched while they are, not after they have run.
 import { fileURLToPath } from 'node:url';
 
 const workers = fileURLToPath(new URL('../demo/workers.js', import.meta.url));
@@ -11,7 +11,7 @@ export const earlyWorker = {
     order: 'post',
     handler(html, { bundle }) {
       const { fileName } = Object.values(bundle).find(({ facadeModuleId }) => facadeModuleId === workers);
-      const script = `<script type="module" crossorigin src="./${fileName}"></script>`;
+      const script = `<script type="module" async crossorigin src="./${fileName}"></script>`;
       return html.replace('<script', (first) => `${script}\n    ${first}`);
     },
   },

@@ -1,4 +1,5 @@
-// The panels' halves in the worker: run(job, context), where job is what panels/jobs.js gave.
+// The panels' halves in the worker: run(job, context), where job is what panels/jobs.js gave. That of the first visit's panel
+// comes with the worker, the others when they are first asked for.
 //
 // context: { an: the instance of the chosen variant; instance(variant): another one; breathe(): lets messages in, and
 // throws once the run has been replaced or cancelled: to be awaited at least every 50 ms or so; undisturbed(): the same,
@@ -6,18 +7,14 @@
 // progress(done, total); send(patch): adds to the panel's result on the page, whose former value is dropped with the
 // first patch of a run; loadTrained(name): parameters of a trained model that comes with the page; file: { data, shape }
 // or null }.
-import { activationsRun } from './activations/run.js';
 import { depthRun } from './depth/run.js';
-import { normsRun } from './norms/run.js';
-import { speedRun } from './speed/run.js';
-import { weightsRun } from './weights/run.js';
-import { wiringRun } from './wiring/run.js';
 
+/** Promises of them. */
 export const panelRuns = {
-  activations: activationsRun,
-  depth: depthRun,
-  forward: normsRun,
-  speed: speedRun,
-  weights: weightsRun,
-  wiring: wiringRun,
+  activations: async () => (await import('./activations/run.js')).activationsRun,
+  depth: async () => depthRun,
+  forward: async () => (await import('./norms/run.js')).normsRun,
+  speed: async () => (await import('./speed/run.js')).speedRun,
+  weights: async () => (await import('./weights/run.js')).weightsRun,
+  wiring: async () => (await import('./wiring/run.js')).wiringRun,
 };

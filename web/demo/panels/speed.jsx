@@ -10,7 +10,12 @@ import { rateOf } from '../parts/status-bar.jsx';
 import { standing } from '../roofline.js';
 import { cancelled, catalog, picks, results, set, text } from '../session.js';
 import { VARIANTS } from '../state.js';
+import { addTexts } from '../texts/index.js';
 import { Norms, Parts, Sweep } from './speed/cards.jsx';
+import en from './speed/en.js';
+import zh from './speed/zh.js';
+
+addTexts('parts', { en, zh });
 
 // In place of a figure: on its way, or not coming.
 const waiting = () => (cancelled.value ? '–' : '…');

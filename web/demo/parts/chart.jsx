@@ -2,10 +2,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { dark, picks, text } from '../session.js';
+import { dark, picks, pictured, text } from '../session.js';
 import { useChartExport } from '../shell/export/chart-entry.js';
 import { ExportChart } from '../shell/export-menu.jsx';
-import { useAfterPaint, useGrowing } from '../shell/later.js';
+import { afterPaint, useAfterPaint, useGrowing } from '../shell/later.js';
 import { whenSeen } from '../shell/seen.js';
 import { colors as colorNumbers, colorOf, LETTERS } from './look.js';
 import { drawMarker } from './marker.jsx';
@@ -133,6 +133,7 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
       init();
       plot.current = u;
       drawn.current = { u, options: full, data };
+      if (!pictured.peek()) afterPaint(() => (pictured.value = true));
       return followSize(u, box);
     };
   };

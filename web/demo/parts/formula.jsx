@@ -40,7 +40,7 @@ export function TeX({ tex }) {
     if (library) return undefined;
     // After the charts, which a visitor looks at first.
     return whenIdle(() => {
-      import('temml').then((module) => {
+      import('temml/temml.js').then((module) => {
         temml = module.default;
         setLibrary(() => temml);
       });

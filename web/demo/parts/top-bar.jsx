@@ -5,6 +5,7 @@ import { ExportMenu } from '../shell/export-menu.jsx';
 import { afterPaint } from '../shell/later.js';
 import { nextTheme } from '../shell/theme.js';
 import { closeTour, goToStop } from '../shell/tour/tour.js';
+import { loadTexts } from '../texts/index.js';
 
 export function TopBar({ narrow, onHelp }) {
   const t = text.value;
@@ -43,6 +44,8 @@ export function TopBar({ narrow, onHelp }) {
           class="quiet"
           aria-label={t.top.otherLanguage}
           lang={language.value === 'zh' ? 'en' : 'zh-CN'}
+          onPointerEnter={() => loadTexts('zh')}
+          onFocus={() => loadTexts('zh')}
           onClick={() => afterPaint(() => set({ language: language.value === 'zh' ? 'en' : 'zh' }))}
         >
           {narrow ? t.top.otherShort : t.top.otherLanguage}

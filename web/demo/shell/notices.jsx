@@ -2,6 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import { weightFiles } from '../panels/weights/opened.js';
 import { file, seededInput, text } from '../session.js';
+import { textsError } from '../texts/index.js';
 import { updated } from './offline.js';
 
 /** { error: text } or null */
@@ -25,6 +26,11 @@ export function Notices() {
           <button type="button" class="link" onClick={() => (notice.value = null)}>
             {t.configs.close}
           </button>
+        </p>
+      )}
+      {textsError.value && (
+        <p class="notice error-text" role="alert">
+          {t.shell.notLoaded} {textsError.value.message}
         </p>
       )}
       {updated.value && (

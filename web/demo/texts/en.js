@@ -1,9 +1,5 @@
 // English. Every key stands in zh.js too; a test compares them. Field labels and help come from the module itself.
-import activations from '../panels/activations/en.js';
 import depth from '../panels/depth/en.js';
-import norms from '../panels/norms/en.js';
-import parts from '../panels/speed/en.js';
-import training from '../panels/training/en.js';
 import weights from '../panels/weights/en.js';
 import wiring from '../panels/wiring/en.js';
 import shell from '../shell/en.js';
@@ -28,9 +24,9 @@ export default {
   panels: {
     wiring: wiring.title,
     forward: 'Forward',
-    activations: activations.title,
+    activations: 'Activations',
     depth: depth.title,
-    training: training.title,
+    training: 'Training',
     speed: 'Speed',
     weights: weights.title,
   },
@@ -367,11 +363,7 @@ export default {
     chart: 'Show as a chart',
     everyNth: (n) => `One row in ${n}, and the last; a saved CSV has them all.`,
   },
-  activations,
   depth,
-  norms,
-  parts,
-  training,
   weights,
   shell,
 };

@@ -1,9 +1,5 @@
 // 中文。字段的标签与说明以模块中的英文为准，这里给出中文说法。
-import activations from '../panels/activations/zh.js';
 import depth from '../panels/depth/zh.js';
-import norms from '../panels/norms/zh.js';
-import parts from '../panels/speed/zh.js';
-import training from '../panels/training/zh.js';
 import weights from '../panels/weights/zh.js';
 import wiring from '../panels/wiring/zh.js';
 import shell from '../shell/zh.js';
@@ -42,9 +38,9 @@ export default {
   panels: {
     wiring: wiring.title,
     forward: '前向',
-    activations: activations.title,
+    activations: '激活函数',
     depth: depth.title,
-    training: training.title,
+    training: '训练',
     speed: '速度',
     weights: weights.title,
   },
@@ -424,11 +420,7 @@ export default {
     chart: '以图显示',
     everyNth: (n) => `每 ${n} 行显示一行，另加最后一行；保存的 CSV 含全部。`,
   },
-  activations,
   depth,
-  norms,
-  parts,
-  training,
   weights,
   shell,
 };

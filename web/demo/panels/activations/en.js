@@ -1,6 +1,5 @@
 // The Activations panel in English. Every key stands in zh.js too.
 export default {
-  title: 'Activations',
   choose: 'Activations shown',
   ofConfigs: (letters) => `the activation of ${letters}`,
   range: 'x from',

@@ -2,14 +2,19 @@
 import { InputControl } from '../../parts/input-control.jsx';
 import { ModuleError } from '../../parts/module-error.jsx';
 import { picks, text } from '../../session.js';
+import { addTexts } from '../../texts/index.js';
 import { Chips, RangeControl } from './controls.jsx';
 import { DerivativeChart, FunctionChart } from './curves.jsx';
 import { DifferenceChart, DifferenceTable } from './differences.jsx';
+import en from './en.js';
 import { ErrorChart, ErrorTable } from './errors.jsx';
 import { Formulas } from './formulas.jsx';
 import { InputsTable } from './inputs.jsx';
-import './style.css';
 import { currentView } from './view.js';
+import zh from './zh.js';
+import './style.css';
+
+addTexts('activations', { en, zh });
 
 export function ActivationsPanel() {
   const t = text.value;

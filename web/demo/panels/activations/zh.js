@@ -1,6 +1,5 @@
 // 激活函数面板的中文文字。
 export default {
-  title: '激活函数',
   choose: '显示的激活函数',
   ofConfigs: (letters) => `${letters} 的激活函数`,
   range: 'x 从',

@@ -2,7 +2,7 @@
 // seeds and as theory predicts them.
 
 import { ModuleError } from '../../parts/module-error.jsx';
-import { panelResults, text } from '../../session.js';
+import { panelResults, pictured, text } from '../../session.js';
 import { Gradually } from '../../shell/later.js';
 import { Controls } from './controls.jsx';
 import { Lesson } from './lesson.jsx';
@@ -12,6 +12,7 @@ import './style.css';
 
 export function DepthPanel() {
   const error = panelResults.value.depth?.error;
+  const more = pictured.value; // what is below the large picture comes after it
   return (
     <>
       <Controls />
@@ -22,10 +23,10 @@ export function DepthPanel() {
       )}
       <Gradually>
         <Picture />
-        <SmallPictures />
-        <Faults />
-        <Summary />
-        <Lesson />
+        {more && <SmallPictures />}
+        {more && <Faults />}
+        {more && <Summary />}
+        {more && <Lesson />}
       </Gradually>
     </>
   );

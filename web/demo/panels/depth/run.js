@@ -1,5 +1,5 @@
 // The Depth panel's half in the worker: stacks of every configuration, one a seed, each looked into by one pass.
-import { load } from 'addnorm';
+import { open } from '../../module.js';
 import { probeKey, seedOf } from './job.js';
 import { fitted, tokensWithin } from './sizes.js';
 import { MATRICES } from './state.js';
@@ -147,7 +147,7 @@ class Bench {
 
   async #instance({ weights }) {
     if (weights < OWN_MEMORY) return this.an;
-    this.#own ??= await load({ variant: this.an.variant });
+    this.#own ??= await open({ variant: this.an.variant });
     return this.#own;
   }
 

@@ -1,12 +1,17 @@
 // The four steps of a norm, walked through on a small matrix, for five norms side by side.
 import { panelResults, picks, state, text } from '../../session.js';
 import { Gradually } from '../../shell/later.js';
+import { addTexts } from '../../texts/index.js';
 import { Cards } from './cards.jsx';
 import { Editor, Examples, Settings, StepControl } from './editor.jsx';
+import en from './en.js';
 import { inputOf } from './job.js';
 import { NORMS, takes, walk } from './steps.js';
 import { BatchNormTable, CellTable } from './tables.jsx';
+import zh from './zh.js';
 import './style.css';
+
+addTexts('norms', { en, zh });
 
 export function Norms() {
   const t = text.value.norms;

@@ -3,7 +3,6 @@ const list = (items) => (items.length < 2 ? items.join('') : `${items.slice(0, -
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export default {
-  title: 'Training',
   loading: 'Building the models…',
   cannot: 'Training cannot start',
   again: 'Try again',

@@ -7,15 +7,20 @@ import { ModuleError } from '../../parts/module-error.jsx';
 import { trainedOf } from '../../presets.js';
 import { catalog, picks, text } from '../../session.js';
 import { Gradually } from '../../shell/later.js';
+import { addTexts } from '../../texts/index.js';
 import { GradientChart, LossChart, MetricChart, RateChart } from './charts.jsx';
 import { RunControls, Settings } from './controls.jsx';
+import en from './en.js';
 import { Gallery } from './gallery.jsx';
 import { HeatMaps } from './heat.jsx';
 import { isHeld, MAX_STD } from './plan.js';
 import { Incidents, Progress } from './progress.jsx';
 import { again, curves, failure, mixings, plan, runs, show, slow, task } from './session.js';
 import { Summary } from './summary.jsx';
+import zh from './zh.js';
 import './style.css';
+
+addTexts('training', { en, zh });
 
 export function TrainingPanel() {
   const [open, setOpen] = useState(() => !matchMedia('(max-width: 899.98px)').matches);

@@ -2,7 +2,6 @@
 const list = (items) => items.join('、');
 
 export default {
-  title: '训练',
   loading: '正在建立模型……',
   cannot: '无法开始训练',
   again: '重试',
