@@ -1,9 +1,9 @@
 // Bundlers without configuration: each builds the same page and worker in a project of its own, and Chromium runs them.
 import { spawn } from 'node:child_process';
-import { cpSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { all, at, engines, html, inline, Open, once, says, show, withEsbuild } from './browsers.js';
+import { all, at, engines, html, inline, Open, once, says, show, unrelaxed, withEsbuild } from './browsers.js';
 import { missing, packageFolder, run, version } from './project.js';
 
 const { Chromium } = engines;
@@ -26,19 +26,17 @@ const page = (scripts, ...tags) => ({
 });
 const moduleTag = '<script type="module" src="./main.js"></script>';
 
+const env = { ...process.env, NO_COLOR: '1', NEXT_TELEMETRY_DISABLED: '1' };
+
 /** An address that a program prints once it serves. */
 function serving(command, args, cwd) {
-  const child = spawn(command, args, {
-    cwd,
-    env: { ...process.env, NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const url = new Promise((resolve, reject) => {
     let text = '';
     const read = (data) => {
       text += data;
-      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(text);
-      if (found) resolve(found[0]);
+      const found = /http:\/\/127\.0\.0\.1:\d+(?=\/?\s)/.exec(text);
+      if (found) resolve(`${found[0]}/`);
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
@@ -194,4 +192,72 @@ const rollup = copiesNoWasm('Rollup', 'rollup', async (folder) => {
   await bundle.close();
 });
 
-export const bundlers = [vite8, vite7, webpack, parcel, esbuild, rollup];
+/** A package and what it needs, copied into a project: Turbopack follows no link that leads out of it. */
+function bring(name, project) {
+  const to = join(project, 'node_modules', name);
+  if (existsSync(to)) return;
+  cpSync(packageFolder(name), to, { recursive: true });
+  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(join(to, 'package.json'), 'utf8'));
+  const compilers = Object.keys(optionalDependencies).filter((other) => other.startsWith('@next/swc-'));
+  for (const other of [...Object.keys(dependencies), ...compilers]) {
+    const own = existsSync(join(to, 'node_modules', other)); // copied already
+    if (!own && existsSync(packageFolder(other))) bring(other, project);
+  }
+}
+
+/** A component of the client, which is rendered by the server first, and a route of the server. */
+const nextApp = (entry) => ({
+  'app/layout.jsx': `export default ({ children }) => <html lang="en"><body>{children}</body></html>;`,
+  'app/page.jsx': `'use client';
+import { load } from '${entry}';
+import { useEffect } from 'react';
+import { answer } from '../check.js';
+import { note } from '../note.js';
+export default function Page() {
+  useEffect(() => void answer(load).then(note('page')), []);
+  return <p>addnorm</p>;
+}
+`,
+  'app/server/route.js': `import { load } from '${entry}';
+import { answer } from '../../check.js';
+export const dynamic = 'force-dynamic';
+export const GET = async () => Response.json(await answer(load));
+`,
+});
+
+const ofThisNode = Number(process.versions.node.split('.')[0]) < 22 ? unrelaxed : all;
+const next = bundler('Next 16', 'next', (projects, own) => {
+  const program = ['node_modules/next/dist/bin/next'];
+  const places = (kind, entry) => {
+    const project = once(async () => {
+      const cwd = projects.copy(`next ${kind}`, nextApp(entry), entry);
+      for (const name of ['next', 'react', 'react-dom']) bring(name, cwd);
+      return cwd;
+    });
+    const serve = (mode) =>
+      once(async () => {
+        const cwd = await project();
+        if (mode === 'start') await run(process.execPath, [...program, 'build'], { cwd, env });
+        const args = [...program, mode, '--hostname', '127.0.0.1', '--port', '0'];
+        return own.keep(serving(process.execPath, args, cwd)).url;
+      });
+    const page = (url) => once(async () => show(Chromium, await url()));
+    const [dev, built] = [serve('dev'), serve('start')];
+    return {
+      dev: at(page(dev), 'page'),
+      page: at(page(built), 'page'),
+      server: async () => ({ ...(await (await fetch(`${await built()}server`)).json()), expected: ofThisNode }),
+    };
+  };
+  const [plain, inside] = [places('default', 'addnorm'), places('inline', 'addnorm/inline')];
+  return {
+    'dev, page': plain.dev,
+    'build, page': plain.page,
+    'build, server': plain.server,
+    'inline, dev, page': inline(inside.dev),
+    'inline, build, page': inline(inside.page),
+    'inline, build, server': inline(inside.server),
+  };
+});
+
+export const bundlers = [vite8, vite7, webpack, parcel, next, esbuild, rollup];

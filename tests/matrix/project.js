@@ -41,7 +41,10 @@ export class Projects {
   copy(name, files, entry = 'addnorm') {
     const folder = join(this.folder, name);
     cpSync(this.base, folder, { recursive: true });
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      writeFileSync(join(folder, file), text);
+    }
     for (const file of sources) {
       const text = readFileSync(join(folder, file), 'utf8');
       writeFileSync(join(folder, file), text.replace("from 'addnorm';", `from '${entry}';`));
