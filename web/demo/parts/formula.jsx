@@ -46,8 +46,11 @@ export function TeX({ tex }) {
       });
     });
   }, [library]);
+  // Each in a task of its own: all of a block together would be a long one.
   useEffect(() => {
-    if (library) library.render(tex, place.current, { throwOnError: false, trust: isClass });
+    if (!library) return undefined;
+    const timer = setTimeout(() => library.render(tex, place.current, { throwOnError: false, trust: isClass }));
+    return () => clearTimeout(timer);
   }, [library, tex]);
   return <div class="tex" ref={place} />;
 }
