@@ -9,7 +9,7 @@ import { preactivations } from '../../web/demo/panels/activations/preactivations
 import { inputOf } from '../../web/demo/panels/norms/job.js';
 import { NORMS_PROPS } from '../../web/demo/panels/norms/state.js';
 import * as steps from '../../web/demo/panels/norms/steps.js';
-import { eventually, openLab, settled, shots, skip } from './harness.js';
+import { eventually, openLab, settled, shots, skip, still } from './harness.js';
 
 let lab;
 let an;
@@ -24,14 +24,17 @@ after(async () => {
 });
 
 const toNumber = (text) => Number(text.replaceAll('−', '-').replace(/[\u202f%]/g, ''));
-/** Waits until the figures are there; the timing that follows is not waited for. */
-const drawn = (page) =>
-  page.waitForFunction(() => {
+/** Waits until the figures are there and drawn; the timing that follows is not waited for. */
+async function drawn(page) {
+  await still(page);
+  await page.waitForFunction(() => {
     const norms = document.querySelector('.norms');
     if (norms) return norms.querySelector('.norms-text') && !norms.textContent.includes('…');
     const notes = document.querySelectorAll('#panel .table-note');
     return notes.length === 3 && ![...document.querySelectorAll('#panel td')].some((cell) => cell.textContent === '…');
   });
+  await still(page);
+}
 /** Three significant digits are shown. */
 const near = (shown, want, what) =>
   assert.ok(Math.abs(toNumber(shown) - want) <= 0.006 * Math.abs(want) + 1e-9, `${what}: ${shown}, not ${want}`);
@@ -61,7 +64,8 @@ test('functions, derivatives, shares and errors are those of the package in Node
   ]) {
     const box = card(page, title);
     await box.locator('button[aria-pressed]').first().click();
-    await box.locator('.table-box[aria-busy=false]').waitFor(); // all rows are there
+    await box.locator('.table-box[aria-busy=false]').waitFor();
+    await still(page); // all rows are there
     const [head, ...rows] = await cells(box);
     assert.deepEqual(
       head.slice(1).map((text) => text.replace(/ φ′?$/, '')),
@@ -107,7 +111,7 @@ test('functions, derivatives, shares and errors are those of the package in Node
   const [, ...differences] = await cells(card(page, 'GELU: largest'));
   near(differences[0][1], 4.734e-4, 'GELU tanh');
   near(differences[1][1], -0.020335, 'QuickGELU');
-  assert.ok((await page.locator('.acts-entry math').count()) >= 3, 'formulas are MathML');
+  await page.waitForSelector('.acts-entry math >> nth=2'); // formulas are MathML
   await finish();
 });
 
@@ -123,6 +127,7 @@ test('chips, range, zoom and parameters', { skip }, async () => {
   await chip('swish').focus();
   await page.keyboard.press('Space');
   await hash('acts=relu%20silu%20swish');
+  await still(page);
   assert.deepEqual(await shown(), ['SiLU', 'ReLU', 'swish']);
   await chip('GELU A').click();
 
@@ -138,6 +143,7 @@ test('chips, range, zoom and parameters', { skip }, async () => {
   const cap = page.locator('.acts-entry', { hasText: 'softcap' }).locator('.typed');
   await cap.fill('-3');
   await cap.press('Enter');
+  await still(page);
   assert.match(await page.textContent('.acts-entry .error-text'), /positive number/);
   assert.ok(await card(page, 'Function').locator('canvas').isVisible(), 'the others are drawn');
   await chip('softcap').click();
@@ -149,11 +155,13 @@ test('chips, range, zoom and parameters', { skip }, async () => {
   await page.keyboard.press('Enter');
   await hash('xlo=-8');
   await page.click('[aria-label="Zoom in"]');
+  await still(page);
   assert.deepEqual(await ends(), [-6, 2]);
   const plot = card(page, 'Derivative').locator('.plot');
   await plot.focus();
   await page.keyboard.press('-');
   await page.waitForFunction(() => location.hash.includes('xlo=-8'));
+  await still(page);
   assert.deepEqual(await ends(), [-8, 4]);
   await page.keyboard.press('Shift+ArrowRight');
   await hash('xlo=-5.6');
@@ -161,11 +169,13 @@ test('chips, range, zoom and parameters', { skip }, async () => {
   await page.waitForFunction(() => !location.hash.includes('xlo'));
   await settled(page); // the chart is drawn anew with what has been computed
   await page.keyboard.press('ArrowRight');
+  await still(page);
   assert.match(await card(page, 'Derivative').locator('.readout').textContent(), /x −4.*SiLU/);
   const box = await plot.locator('.u-over').boundingBox();
   await page.mouse.move(box.x + box.width * 0.75, box.y + 60);
   await page.mouse.wheel(0, -200);
   await page.waitForFunction(() => location.hash.includes('xlo'));
+  await still(page);
   const [low, high] = await ends();
   assert.ok(low > -4 && high < 4 && Math.abs((2 - low) / (high - low) - 0.75) < 0.03, `${low} … ${high}`);
   await page.mouse.dblclick(box.x + 50, box.y + 60);
@@ -176,6 +186,7 @@ test('chips, range, zoom and parameters', { skip }, async () => {
   await page.mouse.move(box.x + box.width * 0.5, box.y + 90, { steps: 4 });
   await page.mouse.up();
   await page.waitForFunction(() => location.hash.includes('xlo'));
+  await still(page);
   const dragged = await ends();
   assert.ok(Math.abs(dragged[0] + 2) < 0.1 && Math.abs(dragged[1]) < 0.1, `${dragged}`);
   await page.click('button:text-is("Whole range")');
@@ -227,6 +238,7 @@ test('the walk through the norms: each step, an edit, padding and a batch of one
     ['variance', 'variance'],
   ]) {
     await page.check(`input[name=norm-step][value=${step}]`, { force: true });
+    await still(page);
     for (const name of steps.NORMS) {
       const { groups, stats } = steps.walk(name, taken({}), true);
       for (const [i, shown] of (await values(page, name)).entries()) {
@@ -240,9 +252,11 @@ test('the walk through the norms: each step, an edit, padding and a batch of one
   const sizes = () =>
     page.$$eval('.norms-card', (cards) => cards.map((one) => one.querySelectorAll('.norms-shared').length));
   await page.hover('section[aria-labelledby=norms-batch_norm] td >> nth=6');
+  await still(page);
   assert.deepEqual(await sizes(), [4, 4, 6, 6, 3]);
   await page.focus('[aria-label="sequence 2, token 3, feature 4"]');
   await page.keyboard.press('ArrowUp');
+  await still(page);
   assert.equal(
     await page.evaluate(() => document.activeElement.getAttribute('aria-label')),
     'sequence 2, token 2, feature 4',
@@ -253,7 +267,7 @@ test('the walk through the norms: each step, an edit, padding and a batch of one
   await page.check('input[name=norm-step][value=scale]', { force: true });
   await page.fill('[aria-label="sequence 1, token 2, feature 3"]', '40');
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => location.hash.includes('nx=outlier'), null, { timeout: 5000 });
+  await page.waitForFunction(() => location.hash.includes('nx=outlier'));
   await drawn(page);
   await check({ normMatrix: 'outlier' });
   await page.click('[aria-label=Undo]');
@@ -275,6 +289,7 @@ test('the walk through the norms: each step, an edit, padding and a batch of one
   assert.match(await page.textContent('.norms-text'), /gives β whatever x is/);
   await page.fill('#norms-groups', '3');
   await page.keyboard.press('Enter');
+  await still(page);
   assert.match(
     await page.textContent('section[aria-labelledby=norms-group_norm] .error-text'),
     /3 does not divide the 4/,

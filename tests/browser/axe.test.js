@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { PANELS } from '../../web/demo/state.js';
-import { openLab, openPage, root, settled, skip } from './harness.js';
+import { openLab, openPage, root, settled, show, skip, still } from './harness.js';
 
 let lab;
 before(async () => {
@@ -33,8 +33,7 @@ for (const [language, theme] of [
     await page.goto(`${lab.site}#panel=wiring&lang=${language}&theme=${theme}&${SMALL}`);
     const check = async (what, part) => assert.deepEqual(await violations(page, part), [], what);
     for (const [i, panel] of PANELS.entries()) {
-      await page.click(`#tab-${panel}`);
-      await page.waitForSelector('#panel > :not(.skeleton-cards)');
+      await show(page, panel);
       if (panel === 'speed') await page.waitForSelector('.bar-row.scalar .bar');
       else await settled(page);
       await check(panel, i > 0 ? 'main' : undefined); // around it all stays as it is
@@ -43,10 +42,12 @@ for (const [language, theme] of [
     await page.waitForSelector('.opened');
     await check('export');
     await page.keyboard.press('Escape');
+    await still(page);
     await page.keyboard.press('?');
     await page.waitForSelector('dialog[open]');
     await check('shortcuts');
     await page.keyboard.press('Escape');
+    await still(page);
     await page.keyboard.press('t');
     await page.waitForSelector('.tour dl');
     await check('tour');
@@ -65,6 +66,7 @@ test('axe finds nothing on a phone, with the sheet open and the tour', { skip },
   await page.waitForSelector('.sheet #field-norm');
   assert.deepEqual(await violations(page), [], 'sheet');
   await page.keyboard.press('Escape');
+  await still(page);
   await page.click('[aria-label="Guided tour"]');
   await page.waitForSelector('.tour dl');
   assert.deepEqual(await violations(page), [], 'tour');

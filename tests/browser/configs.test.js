@@ -9,7 +9,7 @@ import { gradientsOf } from '../../web/demo/panels/wiring/gradients.js';
 import { presetOf } from '../../web/demo/presets.js';
 import { pytorchCode } from '../../web/demo/pytorch.js';
 import en from '../../web/demo/texts/en.js';
-import { eventually, openLab, settled, shots, skip, undo } from './harness.js';
+import { eventually, openLab, settled, shots, skip, still, undo } from './harness.js';
 
 let lab;
 let an;
@@ -52,6 +52,7 @@ test('configurations move, by keyboard and by dragging, and keep their colours',
   assert.ok(await page.isDisabled('[role=menuitem]:has-text("Move up")'));
   for (let i = 0; i < 2; i++) await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter'); // Move down: Move up is disabled
+  await still(page);
   assert.deepEqual(await names(page), ['Two', 'One', 'Three']);
   assert.deepEqual(await colors(page), [before[1], before[0], before[2]]);
   assert.ok(await page.isVisible('.config-card.selected >> text=One'), 'the selected one is still selected');
@@ -64,8 +65,10 @@ test('configurations move, by keyboard and by dragging, and keep their colours',
   await page.mouse.down();
   await page.mouse.move(handle.x + 5, first.y + 40, { steps: 4 });
   await page.mouse.move(handle.x + 5, first.y + 5, { steps: 4 });
+  await still(page);
   assert.ok(await page.isVisible('.config-card.drop-before >> text=Two'));
   await page.mouse.up();
+  await still(page);
   assert.deepEqual(await names(page), ['Three', 'Two', 'One']);
   assert.deepEqual(await colors(page), [before[2], before[1], before[0]]);
   await undo(page);
@@ -75,6 +78,7 @@ test('configurations move, by keyboard and by dragging, and keep their colours',
   await openMenu(page, 0);
   await page.screenshot({ path: join(shots, 'config-menu.png') });
   await page.click('[role=menuitemradio][aria-label^="blue"]');
+  await still(page);
   assert.deepEqual(await colors(page), before);
   assert.equal(
     await page.$eval('.wiring-card:first-child .box', (node) => getComputedStyle(node).stroke),
@@ -96,9 +100,11 @@ test('equal parameters sizes every FFN by A’s, shows it, and gives it back', {
   assert.match(await page.textContent('.equal-parameters'), /d_ff: B 384 → 256, C 100 → 384/);
   await page.waitForSelector('.wiring-card >> nth=1 >> text=down 256→96');
   await page.click('.config-card >> nth=1 >> .config-main');
+  await still(page);
   assert.ok(await page.isDisabled('#field-d_ff'));
   assert.match(await page.textContent('.field:has(#field-d_ff)'), /256 in place of 384, by equal parameters/);
   await page.click('text=Equal parameters');
+  await still(page);
   assert.match((await summaries())[2], /96 × 100$/);
   assert.ok(await page.isEnabled('#field-d_ff'));
   await finish();
@@ -119,6 +125,7 @@ test('presets are found by what they are made of, and come with their attention'
   await page.click('text=+ attention');
   await page.waitForSelector('.config-card >> text=ELECTRA-small, layer');
   await hashHas(page, 'preset:electra_small_layer');
+  await still(page);
   assert.equal(await page.inputValue('#field-mixing'), 'attention');
   assert.match(
     await page.textContent('.field:has(#preset)'),
@@ -126,13 +133,14 @@ test('presets are found by what they are made of, and come with their attention'
   );
   await page.uncheck('text=with its attention');
   await page.waitForSelector('.config-card >> text=/^ELECTRA-small$/');
+  await still(page);
   assert.equal(await page.inputValue('#field-mixing'), 'none');
   await finish();
 });
 
 test('every field is there; what has no effect says why and can be set', { skip }, async () => {
   const { page, finish } = await lab.open('panel=wiring&rows=4&c=A,d_model:8&c=B,d_model:8&selected=1');
-  await page.waitForSelector('.wiring-card');
+  await settled(page);
   const listed = await page.$$eval('.inspector [id^="field-"]', (all) =>
     all.map(({ id }) => id).filter((id) => !/-(help|error)$/.test(id)),
   );
@@ -154,6 +162,7 @@ test('every field is there; what has no effect says why and can be set', { skip 
   ]);
   await page.selectOption('#field-mixing', 'attention');
   await page.waitForSelector('#panel .wiring >> nth=1 >> text=attention, 1 head');
+  await still(page); // the fields follow the drawing
   await page.locator('.field:has(#field-heads) .typed').fill('3');
   await page.keyboard.press('Enter');
   await page.waitForSelector('#field-heads-error');
@@ -208,6 +217,7 @@ test('what differs is shaded and listed; the code is copied', { skip }, async ()
   assert.match(await card.locator('.changes').textContent(), /≠ A: d_model 128 → 24; .*placement post → pre/);
   await page.waitForSelector('.wiring-card >> nth=1 >> math .changed');
   await page.check('input[name=wiring-against][value=none]');
+  await still(page);
   assert.deepEqual(await shaded(), []);
   assert.equal(await card.locator('math .changed').count(), 0);
 
@@ -241,6 +251,7 @@ for (const [name, width, height, options] of [
       await page.click('.chip.selected');
       await page.waitForSelector('.sheet .swatch');
       await page.click('.sheet >> text=上移');
+      await still(page);
       assert.match(await page.textContent('.chip >> nth=0'), /Peri/);
       await page.screenshot({ path: join(shots, 'wiring-sheet.png') });
     }

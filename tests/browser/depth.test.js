@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openLab, openPage, settled, shots, skip } from './harness.js';
+import { openLab, openPage, settled, shots, skip, still } from './harness.js';
 
 let lab;
 before(async () => {
@@ -12,8 +12,11 @@ before(async () => {
 after(() => lab?.close());
 
 const open = (hash, options) => lab.open(hash && `v=2&${hash}`, options);
-/** The panel's own run is over: the rest of the page may still be timing blocks. */
-const finished = (page) => page.waitForSelector('.table-note:has-text("stacks in"), .table-note:has-text("个堆叠")');
+/** The panel's own run is over and drawn: the rest of the page may still be timing blocks. */
+async function finished(page) {
+  await page.waitForSelector('.table-note:has-text("stacks in"), .table-note:has-text("个堆叠")');
+  await settled(page);
+}
 const summary = (page) =>
   page.$$eval('.table-box[aria-label="Summary"] tbody tr', (all) =>
     all.map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
@@ -110,6 +113,7 @@ test('a first visit: two stacks of 24 are drawn, with the figures that Node give
   // The table behind the picture: each layer's median, quartiles and prediction.
   await page.click('.depth-main button:has-text("Table")');
   await page.waitForSelector('.depth-main tbody tr');
+  await still(page); // all rows are there
   const table = await page.$$eval('.depth-main tbody tr', (all) =>
     all.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
@@ -137,7 +141,7 @@ test('switches for all: mixing by one click, residual off, depth and seeds typed
   await page.click('text=Mix tokens by their mean');
   await page.waitForFunction(() => /dmix=mean/.test(location.hash) && /dof=up/.test(location.hash));
   await page.waitForSelector('.explain >> text=mixing by the mean takes gradient');
-  await finished(page);
+  await settled(page);
   const mixed = await inNode({ placement: 'post', mixing: 'mean', depth: 6 }, seedsFrom(50, 3));
   compare((await summary(page))[0], mixed, 'up', 'Post-Norm, mean');
   assert.match(await page.textContent('.depth-main'), /Gradient norm of W₁/);
@@ -150,6 +154,7 @@ test('switches for all: mixing by one click, residual off, depth and seeds typed
   await page.focus('#depth-seeds');
   await page.keyboard.press('ArrowLeft');
   await page.waitForSelector('.table-note:has-text("Medians of 2 seeds"):has-text("4 stacks in")');
+  await settled(page);
   const bare = await inNode({ placement: 'post', residual: false, depth: 9 }, seedsFrom(50, 2));
   compare((await summary(page))[0], bare, 'up', 'Post-Norm without residual');
   await page.waitForFunction(() => /blocks=9/.test(location.hash) && /dseeds=2/.test(location.hash));
@@ -164,7 +169,6 @@ test('switches for all: mixing by one click, residual off, depth and seeds typed
 test('one cursor for all charts; a quantity becomes the large one; ratios to A', { skip }, async () => {
   const { page, finish } = await open('dseeds=3&blocks=4');
   await finished(page);
-  await settled(page);
   await page.focus('.depth-main .plot');
   for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() =>
@@ -172,6 +176,7 @@ test('one cursor for all charts; a quantity becomes the large one; ratios to A',
       document.querySelector('.depth-main .readout').textContent,
     ),
   );
+  await still(page);
   const followed = await page.$$eval('.chart.small .readout', (all) => all.map((node) => node.textContent));
   for (const text of followed) assert.match(text, /^2: {2}A [\d.]+ {3}B [\d.]+$/);
   assert.deepEqual(await page.$$eval('.chart .readout', (all) => all.map((node) => node.ariaLive)), [
@@ -189,6 +194,7 @@ test('one cursor for all charts; a quantity becomes the large one; ratios to A',
   await page.check('[aria-label^="Each configuration"]');
   await page.click('.depth-main button:has-text("Table")');
   await page.waitForSelector('.depth-main tbody tr');
+  await still(page);
   const cells = await page.$$eval('.depth-main tbody tr', (all) =>
     [...all.at(-1).cells].map((cell) => cell.textContent),
   );
@@ -269,6 +275,7 @@ for (const [name, hash, options] of [
     const { page, finish } = await open(hash, options);
     await finished(page);
     await page.click('.depth-sizes');
+    await still(page);
     const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(sizes[0] <= sizes[1], `${sizes}`);
     const wide = await page.$$eval('#panel *', (all) =>
@@ -285,6 +292,7 @@ for (const [name, hash, options] of [
     );
     assert.deepEqual(nameless, []);
     await page.click('.depth-sizes');
+    await still(page);
     await page.screenshot({ path: join(shots, `depth-${name}.png`), fullPage: options.isMobile });
     await finish();
   });

@@ -7,20 +7,23 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededNormal } from '../../web/demo/numbers.js';
 import { POLICY } from '../../web/plugins/policy.js';
-import { serve, shots, siteFolder } from './harness.js';
+import { quickly, serve, shots, siteFolder } from './harness.js';
 import { firefox, skipFirefox, skipWebKit, webkit } from './webdriver.js';
 
 let server;
 before(async () => {
   const away = '<!doctype html><link rel="icon" href="data:,"><title>Elsewhere</title>';
-  server = await serve({ '/some/path/': siteFolder }, { '/away/': away }, { 'content-security-policy': POLICY });
+  const texts = { '/away/': away, ...quickly('/some/path/') };
+  server = await serve({ '/some/path/': siteFolder }, texts, { 'content-security-policy': POLICY });
 });
 after(() => server.close());
 
-/** Waits until a function gives something in the page. */
+/** Waits until a function gives something in the page, which may be on its way to another address meanwhile. */
 async function until(browser, act, ...given) {
-  for (const end = Date.now() + 60_000; ; await sleep(100)) {
-    const value = await browser.evaluate(act, ...given);
+  for (const end = Date.now() + 120_000; ; await sleep(100)) {
+    const value = await browser.evaluate(act, ...given).catch((error) => {
+      if (Date.now() > end) throw error;
+    });
     if (value) return value;
     if (Date.now() > end) {
       const shown = await browser.evaluate(() => document.body.textContent.slice(0, 600));

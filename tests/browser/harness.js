@@ -1,7 +1,7 @@
 // What the browser tests have in common: Chromium, a static server under a path of its own, and a page that notes every
 // console error and every request to another host.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
@@ -96,7 +96,11 @@ export async function openPage(browser, origin, options = {}) {
     if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error}`));
-  page.on('requestfailed', (request) => faults.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText;
+    // What was on its way when the page was left, or its worker replaced.
+    if (reason !== 'net::ERR_ABORTED') faults.push(`failed: ${request.url()} ${reason}`);
+  });
   context.on('request', (request) => {
     const url = request.url();
     if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) faults.push(`another host: ${url}`);
@@ -120,22 +124,40 @@ export const shots = join(root, 'dist/screenshots');
 export const oneFile = join(siteFolder, '../block-lab.html');
 
 /**
- * Chromium and the built page under a path of its own. `open(hash, options)` is openPage() with the page in it.
+ * The compute worker's script with a clock that goes ten times as fast, for serve(): every page times its blocks, for longer
+ * than all else takes, and in a tenth of that time it does so too.
+ * @param {string} prefix where the site is served
+ */
+export function quickly(prefix) {
+  const clock = '{const own=performance.now.bind(performance);performance.now=()=>10*own()}';
+  const scripts = readdirSync(join(siteFolder, 'assets'))
+    .filter((file) => /^worker-.*\.js$/.test(file))
+    .map((file) => [`${prefix}assets/${file}`, readFileSync(join(siteFolder, 'assets', file), 'utf8')])
+    .filter(([, script]) => script.includes('setTimed')); // the other one trains
+  assert.equal(scripts.length, 1, 'one compute worker');
+  return Object.fromEntries(scripts.map(([path, script]) => [path, `${clock}\n${script}`]));
+}
+
+/**
+ * Chromium and the built page under a path of its own. `open(hash, options)` is openPage() with the page in it; with
+ * `{ timing: true }` among the options it takes as long for its timing as it does for a visitor, as it does at `asBuilt`.
  * @param {Record<string, string>} [headers] sent with every answer
  */
 export async function openLab(headers = {}) {
   assert.ok(existsSync(join(siteFolder, 'index.html')), `${siteFolder} is not there: npm run build makes it`);
   mkdirSync(shots, { recursive: true });
-  const server = await serve({ '/some/path/': siteFolder }, {}, headers);
-  const site = `${server.origin}/some/path/`;
+  const folders = { '/some/path/': siteFolder, '/as/built/': siteFolder };
+  const server = await serve(folders, quickly('/some/path/'), headers);
+  const [site, asBuilt] = Object.keys(folders).map((prefix) => server.origin + prefix);
   const browser = await launch();
   return {
     browser,
     server,
     site,
-    async open(hash = '', options = {}) {
+    asBuilt,
+    async open(hash = '', { timing = false, ...options } = {}) {
       const opened = await openPage(browser, server.origin, options);
-      await opened.page.goto(`${site}${hash && `#${hash}`}`);
+      await opened.page.goto(`${timing ? asBuilt : site}${hash && `#${hash}`}`);
       return opened;
     },
     async close() {
@@ -145,14 +167,60 @@ export async function openLab(headers = {}) {
   };
 }
 
+/**
+ * Waits until the page has drawn what it was about to draw: parts of it follow others a frame or two later, however long a
+ * frame takes here. What comes from a worker or the network is not waited for, nor the address, which is written later.
+ */
+export const still = (page) =>
+  page.evaluate(
+    ([frames, limit]) =>
+      new Promise((done, fail) => {
+        let quiet = 0;
+        const end = performance.now() + limit;
+        const observer = new MutationObserver(() => {
+          quiet = 0;
+        });
+        observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+        const look = () => {
+          quiet++;
+          if (quiet <= frames && performance.now() < end) return requestAnimationFrame(() => setTimeout(look));
+          observer.disconnect();
+          if (quiet > frames) done();
+          else fail(new Error(`the page is not still after ${limit} ms`));
+        };
+        look();
+      }),
+    [5, 90_000],
+  );
+
+/** Waits until nothing is computed any more and all of it is drawn. */
+export async function settled(page) {
+  await still(page); // an edit may be taken up a frame later
+  await page.waitForSelector('#panel[aria-busy="false"]');
+  await still(page);
+}
+
+/** What each panel has and no other: by the tab alone one cannot tell, whose panel comes a frame later or is fetched first. */
+const PARTS = {
+  wiring: '.wiring-card',
+  forward: '.norms-card',
+  activations: '.acts-list',
+  depth: '.depth-main',
+  training: '.training-summary',
+  speed: '.bars .bar',
+  weights: '.weights-picker',
+};
+/** Opens a panel by its tab and waits until it has been drawn; it may still compute. */
+export async function show(page, panel) {
+  await page.click(`#tab-${panel}`);
+  await page.waitForSelector(`#panel ${PARTS[panel]}`, { state: 'attached' });
+}
+
 /** Takes the last edit back, which the page does once it has painted the button's answer. */
 export async function undo(page) {
   await page.click('[aria-label=Undo]');
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done)))));
+  await still(page);
 }
-
-/** Waits until nothing is computed any more. */
-export const settled = (page) => page.waitForSelector('#panel[aria-busy="false"]');
 
 /** Waits until `check` no longer throws, for what stands from before until something new has come; then throws what it threw. */
 export async function eventually(check, timeout = 30_000) {

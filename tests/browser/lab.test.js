@@ -6,7 +6,19 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { seededNormal } from '../../web/demo/numbers.js';
-import { openLab, openPage, root, shots, siteFolder, skip, undo } from './harness.js';
+import {
+  settled as atRest,
+  eventually,
+  openLab,
+  openPage,
+  root,
+  shots,
+  show,
+  siteFolder,
+  skip,
+  still,
+  undo,
+} from './harness.js';
 
 let lab;
 before(async () => {
@@ -20,8 +32,10 @@ const open = (hash = '', options = {}) => lab.open(hash.includes('panel=') ? has
 const PANEL = '#panel';
 /** Waits until nothing is computed and every row of the statistics is there. */
 async function settled(page) {
-  await page.waitForSelector(`${PANEL}[aria-busy="false"] tbody tr`);
-  await page.waitForFunction(() => !document.querySelector('#panel tbody')?.textContent.includes('…'));
+  await atRest(page);
+  await page.waitForFunction(
+    () => document.querySelector('#panel tbody tr')?.closest('tbody').textContent.includes('…') === false,
+  );
 }
 /** The cells of the first table, as text. */
 const rowsOf = (page) =>
@@ -63,7 +77,7 @@ function compare(cells, { mean, std, min, max }, what) {
 const small = { d_model: 128, d_ff: 512, init: 'xavier_normal' };
 
 test('a first visit compares two configurations, with the figures that Node gives', { skip }, async () => {
-  const { page, finish } = await open();
+  const { page, finish } = await open('', { timing: true });
   await settled(page);
   const rows = await rowsOf(page);
   assert.equal(rows.length, 2);
@@ -74,7 +88,7 @@ test('a first visit compares two configurations, with the figures that Node give
   assert.match(await page.getAttribute('abbr[title*="e−"]', 'title'), /^−?[\d.]+e−\d+$/);
   assert.match(await page.textContent('.explain'), /seed 7\. A \(Post-Norm\).* B \(Pre-Norm\).*Xiong et al\. 2020/);
   assert.ok((await page.$$('.plot canvas')).length >= 2, 'two charts are drawn');
-  assert.ok((await page.$$('math')).length >= 3, 'formulas are MathML');
+  await page.waitForSelector('math >> nth=2'); // formulas are MathML, and come later
   assert.match(
     await page.textContent('.status-bar'),
     /relaxed SIMD.*FLOP\/s = [\d.]+\u202f% of this browser’s peak.*wasm memory.*seed 7/s,
@@ -99,7 +113,7 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
   await settled(page);
   compare((await rowsOf(page))[2], await inNode({ ...smol, activation: 'relu' }, { rows: 16, seed: 7 }), 'edited');
   await page.waitForFunction(() => location.hash.includes('c=SmolLM2-135M,preset:smollm2_135m,activation:relu'));
-  assert.ok(await page.isVisible('.field.differs .not-a'), 'what differs from A is marked');
+  await page.waitForSelector('.field.differs .not-a'); // what differs from A is marked
   await page.screenshot({ path: join(shots, 'inspector.png') });
 
   const typed = page.locator('.field:has(#field-d_ff) .typed');
@@ -138,7 +152,7 @@ test('a link with names that there are not still opens every panel', { skip }, a
     await page.click(`#tab-${panel}`);
     await page.waitForSelector(`${PANEL}[aria-labelledby=tab-${panel}][aria-busy="false"]`);
     // Narrower it would need more than the field allows.
-    if (panel === 'depth') assert.match(await page.textContent(PANEL), /init_std of C raised to 1000, the most that/);
+    if (panel === 'depth') await page.waitForSelector('.explain >> text=/init_std of C raised to 1000, the most that/');
   }
   await finish();
 });
@@ -212,6 +226,7 @@ test('language and theme', { skip }, async () => {
   await page.click('text=中文');
   await page.waitForSelector('html[lang=zh-CN]');
   assert.equal(await page.textContent('[role=tab][aria-selected=true]'), '前向');
+  await still(page);
   assert.match(await page.textContent('.inspector'), /残差连接[\s\S]*前馈网络[\s\S]*激活函数/);
   await page.screenshot({ path: join(shots, 'forward-zh.png') });
   await page.click('text=English');
@@ -357,6 +372,7 @@ test('an error stands at its configuration and its control, the others run', { s
   await page.screenshot({ path: join(shots, 'errors.png') });
   await page.evaluate(() => location.assign(`${location.hash}&lang=zh`));
   await page.waitForSelector('.config-card >> nth=1 >> text=“组数”的取值无效');
+  await still(page);
   assert.match(
     await page.textContent('.config-card >> nth=1 >> small >> nth=-1'),
     /divides d_model/,
@@ -367,6 +383,7 @@ test('an error stands at its configuration and its control, the others run', { s
   await page.evaluate(() => location.assign(location.hash.replace('lang=zh', 'lang=en')));
   await page.waitForSelector('text=Configurations');
   await page.click('.config-card >> nth=1 >> .config-main');
+  await still(page);
   const typed = page.locator('.field:has(#field-groups) .typed');
   await typed.fill('4');
   await typed.press('Enter');
@@ -375,9 +392,7 @@ test('an error stands at its configuration and its control, the others run', { s
 });
 
 test('a long run shows how far it is, and can be cancelled and run again', { skip }, async () => {
-  const { page, finish } = await open(
-    'panel=speed&rows=2000&c=A,preset:bert_base&c=B,preset:bert_base&c=C,preset:bert_base&c=D,preset:bert_base',
-  );
+  const { page, finish } = await open('panel=speed&rows=2000&c=A,preset:bert_base&c=B,preset:bert_base');
   await page.waitForSelector('.run-note button');
   await page.screenshot({ path: join(shots, 'progress.png') });
   await page.click('.run-note button');
@@ -392,8 +407,25 @@ test('a long run shows how far it is, and can be cancelled and run again', { ski
   await finish();
 });
 
-test('speed: every variant is measured, with its spread and the cost', { skip }, async () => {
-  const { page, finish } = await open('panel=speed&rows=32');
+const ROOFLINE = '.chart:has(canvas), .chart:has(table)'; // the first in the Speed panel
+const rooflineRows = (page) =>
+  page.$$eval(`${PANEL} .chart tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+/** "44.3 ± 0.6 GFLOP/s" → 44.3e9 */
+const quantity = (text) => {
+  const [, digits, prefix] = text.match(/^([\d.]+)(?: ± [\d.]+)?\u202f([kMGT]?)/);
+  return Number(digits) * { '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[prefix];
+};
+/** A share of at least two digits, out of figures of three. */
+function isShare(shown, part, whole, what) {
+  const share = toNumber(shown.replace('%', '')) / 100;
+  const expected = part / whole;
+  const rounding = expected < 0.1 ? 0.05 * expected : 0.005;
+  assert.ok(Math.abs(share - expected) <= rounding + 0.011 * expected, `${what}: ${shown}, not ${part} / ${whole}`);
+}
+
+test('speed: every variant is measured, with its spread, its cost and its place under the roof', { skip }, async () => {
+  const hash = 'c=A,preset:post_norm&c=Bee,preset:smollm2_135m&panel=speed&rows=4&variant=simd';
+  const { page, finish } = await open(hash);
   await page.waitForSelector('.bars .bar');
   // Another theme does not begin anew.
   await page.keyboard.press('m');
@@ -410,10 +442,11 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
   assert.ok((await page.$$('.bars .bar')).length >= bars);
   await settled(page);
   await page.keyboard.press('m');
+  await still(page);
   assert.equal((await page.$$('.bars .bar')).length, 6);
-  const rows = await rowsOf(page);
-  assert.equal(rows.length, 6);
-  for (const row of rows) {
+  const timings = await rowsOf(page);
+  assert.equal(timings.length, 6);
+  for (const row of timings) {
     assert.match(row[3], /^[\d.]+ ± [\d.]+\u202f[mµ]s$/);
     assert.match(row[7], /^9 × /);
     assert.ok(toNumber(row[4]) > 0);
@@ -435,45 +468,13 @@ test('speed: every variant is measured, with its spread and the cost', { skip },
   for (const [i, [, kernel, , time, share]] of parts.entries()) {
     if (kernel !== 'block') isShare(share, seconds(time), seconds(parts[i < 5 ? 4 : 9][3]), kernel);
   }
-  assert.equal(await below('LayerNorm against RMSNorm').locator('tbody tr').count(), 1, 'both are 128 wide');
+  assert.equal(await below('LayerNorm against RMSNorm').locator('tbody tr').count(), 2, 'a row for each width');
   for (const title of ['Time against tokens', 'Time against width'])
     assert.equal(await below(title).locator('canvas').count(), 1);
   await below('Where the time goes').scrollIntoViewIfNeeded();
   await page.screenshot({ path: join(shots, 'speed-parts.png') });
-  // The same times in the Forward panel: it does not measure what has been measured better.
-  const times = [rows[0][3], rows[3][3]];
-  await page.click('#tab-forward');
-  await page.waitForSelector(`${PANEL}[aria-labelledby=tab-forward]`);
-  await settled(page);
-  assert.deepEqual(
-    (await rowsOf(page)).map((row) => row.at(-1)),
-    times,
-  );
-  await finish();
-});
 
-/** Waits until every variant has been timed: the parts of a block come after that. */
-const timed = (page) => page.waitForSelector('.parts .part');
-const ROOFLINE = '.chart:has(canvas), .chart:has(table)'; // the first in the Speed panel
-const rooflineRows = (page) =>
-  page.$$eval(`${PANEL} .chart tbody tr`, (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
-/** "44.3 ± 0.6 GFLOP/s" → 44.3e9 */
-const quantity = (text) => {
-  const [, digits, prefix] = text.match(/^([\d.]+)(?: ± [\d.]+)?\u202f([kMGT]?)/);
-  return Number(digits) * { '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[prefix];
-};
-/** A share of at least two digits, out of figures of three. */
-function isShare(shown, part, whole, what) {
-  const share = toNumber(shown.replace('%', '')) / 100;
-  const expected = part / whole;
-  const rounding = expected < 0.1 ? 0.05 * expected : 0.005;
-  assert.ok(Math.abs(share - expected) <= rounding + 0.011 * expected, `${what}: ${shown}, not ${part} / ${whole}`);
-}
-
-test('the roofline: every share is of the limit shown, every configuration is in the table', { skip }, async () => {
-  const hash = 'c=A,preset:post_norm&c=Bee,preset:smollm2_135m&panel=speed&rows=4&variant=simd';
-  const { page, finish } = await open(hash);
-  await timed(page);
+  // The roofline: every share is of the limit shown.
   await page.focus('.chart .plot');
   await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() =>
@@ -483,6 +484,7 @@ test('the roofline: every share is of the limit shown, every configuration is in
   await page.screenshot({ path: join(shots, 'roofline.png') });
   await page.click(`${ROOFLINE} >> button`);
   await page.waitForSelector(`${PANEL} .chart tbody tr`);
+  await settled(page);
   const rows = await rooflineRows(page);
   assert.deepEqual(
     rows.map(([name, variant]) => `${name.trim()[0]} ${variant}`),
@@ -517,6 +519,7 @@ test('the roofline: every share is of the limit shown, every configuration is in
 
   await page.click('text=中文');
   await page.waitForSelector('html[lang^=zh]');
+  await still(page);
   assert.match(await page.textContent('.status-bar'), /FLOP\/s = 本浏览器峰值的 [\d.]+\u202f%/);
   const chinese = await rooflineRows(page);
   assert.deepEqual(
@@ -526,6 +529,15 @@ test('the roofline: every share is of the limit shown, every configuration is in
   assert.match(chinese.map((row) => row[3]).join(' '), /^(算力|内存)( (算力|内存)){5}$/);
   await page.waitForFunction(() => location.hash.includes('lang=zh'));
   const { hash: link } = new URL(page.url());
+
+  // The same times in the Forward panel: it does not measure what has been measured better.
+  const times = [timings[1][3], timings[4][3]];
+  await page.click('#tab-forward');
+  await settled(page);
+  assert.deepEqual(
+    (await rowsOf(page)).map((row) => row.at(-1)),
+    times,
+  );
   await finish();
 
   const again = await open(link.slice(1));
@@ -554,16 +566,18 @@ test('timing waits while the page is hidden, and goes on', { skip }, async () =>
       window.away = value;
       document.dispatchEvent(new Event('visibilitychange'));
     }, away);
-  await page.goto(`${lab.site}#rows=4&panel=speed`);
+  await page.goto(`${lab.asBuilt}#rows=4&panel=speed&c=A,preset:post_norm`);
   await page.waitForFunction(() => window.away === true);
-  await page.waitForTimeout(500); // what was on its way has arrived
-  const timings = await rowsOf(page);
-  assert.ok(timings.some((row) => row.includes('…')));
-  await page.waitForTimeout(1000);
-  assert.deepEqual(await rowsOf(page), timings, 'nothing was measured meanwhile');
+  // What was on its way arrives, and then nothing is measured.
+  await eventually(async () => {
+    const timings = await rowsOf(page);
+    await page.waitForTimeout(1000);
+    assert.deepEqual(await rowsOf(page), timings);
+  });
+  assert.ok((await rowsOf(page)).some((row) => row.includes('…')));
   assert.equal(await page.getAttribute(PANEL, 'aria-busy'), 'true');
   await go(false);
-  await timed(page);
+  await page.waitForSelector('.parts .part'); // which comes after every variant has been timed
   for (const row of await rowsOf(page)) assert.match(row.join(' '), /% .* 9 × /);
   await finish();
 });
@@ -579,7 +593,7 @@ test('a variant that the browser refuses says why, the others run', { skip }, as
   });
   await page.goto(`${lab.site}#panel=speed&rows=4`);
   await page.waitForSelector('.bar-row.scalar .bar');
-  await timed(page);
+  await settled(page);
   assert.match(await page.textContent('.bar-row.relaxed'), /refused here: .*relaxed SIMD/);
   assert.equal((await page.$$('.bars .bar')).length, 4);
   assert.ok(await page.isDisabled('input[name=variant][value=relaxed]'));
@@ -592,7 +606,7 @@ test('wiring: the drawing follows, a box leads to its field', { skip }, async ()
   const { page, finish } = await open(
     'panel=wiring&rows=8&c=A,preset:post_norm&c=B,preset:smollm2_135m&c=C,preset:deepnorm&c=D,preset:peri,residual:off',
   );
-  await page.waitForSelector(`${PANEL}[aria-busy="false"] .wiring`);
+  await atRest(page);
   const labels = (n) =>
     page.$$eval(
       `${PANEL} .wiring`,
@@ -645,10 +659,11 @@ test('keyboard: tabs, charts, and a name for every control', { skip }, async () 
   }
   await page.click('.chart >> nth=0 >> button:has-text("Table")');
   await page.waitForSelector('.chart >> nth=0 >> tbody tr');
+  await still(page);
   assert.equal((await page.$$('.chart >> nth=0 >> tbody tr')).length, 25);
 
-  for (const panel of ['Wiring', 'Forward', 'Speed']) {
-    await page.click(`[role=tab]:has-text("${panel}")`);
+  for (const panel of ['wiring', 'forward', 'speed']) {
+    await show(page, panel);
     const nameless = await page.$$eval(
       'button, input, select, [role=button], [role=switch], svg[role], [role=img]',
       (all) =>
@@ -676,27 +691,28 @@ for (const [what, sizes, options] of [
     const [[first, tall]] = Object.entries(sizes);
     const { page, finish } = await open(`rows=8&${configs}`, { viewport: { width: +first, height: tall }, ...options });
     for (const panel of ['wiring', 'forward', 'speed']) {
-      await page.click(`#tab-${panel}`);
-      if (panel === 'forward') await settled(page);
-      else await page.waitForSelector('#panel > :not(.skeleton-cards)');
+      await show(page, panel);
+      if (panel === 'speed') await page.keyboard.press('x'); // the rest looks the same
+      await atRest(page);
       for (const [width, height] of Object.entries(sizes)) {
         await page.setViewportSize({ width: +width, height });
         await page.emulateMedia({ colorScheme: +width > 2000 ? 'dark' : 'light' });
-        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+        await still(page);
         const fitting = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         assert.ok(fitting[0] <= fitting[1], `${panel}, ${width} px: ${fitting}`);
         const wide = await page.$$eval('#panel > *', (all) =>
           all.filter((node) => node.getBoundingClientRect().right > innerWidth + 0.5).map((node) => node.className),
         );
         assert.deepEqual(wide, [], `${panel}, ${width} px`);
-        await page.screenshot({ path: join(shots, `${width}-${panel}.png`), fullPage: width < 900 });
+        if (width < 3000 || panel === 'forward')
+          await page.screenshot({ path: join(shots, `${width}-${panel}.png`), fullPage: width < 600 });
       }
     }
     for (const [width, height] of options === phone ? Object.entries(sizes) : []) {
       await page.setViewportSize({ width: +width, height });
       await page.click('.chip.selected');
       await page.waitForSelector('.sheet #field-norm');
-      await page.waitForTimeout(250);
+      await still(page);
       await page.screenshot({ path: join(shots, `${width}-sheet.png`) });
       await page.keyboard.press('Escape');
       await page.waitForFunction(() => !document.querySelector('.sheet'));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { launch, openPage, root, serve, settled, siteFolder, skip } from './harness.js';
+import { eventually, launch, openPage, quickly, root, serve, settled, siteFolder, skip } from './harness.js';
 
 const wasm = readFileSync(join(root, 'dist/lib/addnorm.simd.wasm'));
 const isolation = {
@@ -21,8 +21,9 @@ before(async () => {
   if (skip) return;
   assert.ok(existsSync(join(siteFolder, 'index.html')), `${siteFolder} is not there: npm run build makes it`);
   const folders = { '/site/': siteFolder, '/lib/': join(root, 'dist/lib') };
-  plain = await serve(folders, { '/': empty });
-  isolated = await serve(folders, { '/': empty }, isolation);
+  const texts = { '/': empty, ...quickly('/site/') };
+  plain = await serve(folders, texts);
+  isolated = await serve(folders, texts, isolation);
   browser = await launch();
 });
 after(async () => {
@@ -96,7 +97,7 @@ test('B37 a server that sends something else than the module is named, and the n
     assert.match(result.text, /addnorm\/inline/);
   }
   // What the browser itself writes of the answers that failed.
-  assert.equal(faults.length, 3, faults.join('\n'));
+  await eventually(() => assert.equal(faults.length, 3, faults.join('\n')));
   faults.length = 0;
   await finish();
 });

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { PANELS } from '../../web/demo/state.js';
 import { POLICY } from '../../web/plugins/policy.js';
-import { launch, oneFile, openLab, openPage, serve, settled, shots, siteFolder, skip } from './harness.js';
+import { launch, oneFile, openLab, openPage, serve, settled, shots, show, siteFolder, skip, still } from './harness.js';
 
 let lab;
 before(async () => {
@@ -48,8 +48,7 @@ test('B38 the policy is as agreed, in the page and as a header, and nothing brea
   const configs = ['post_norm', 'dyt', 'rezero'].map((id) => `c=${id},preset:${id}`).join('&');
   await page.goto(`${lab.site}#panel=wiring&rows=4&blocks=4&dseeds=1&task=xor&steps=2&${configs}`);
   for (const panel of PANELS) {
-    await page.click(`#tab-${panel}`);
-    await page.waitForSelector('#panel > :not(.skeleton-cards)');
+    await show(page, panel);
     if (!['wiring', 'weights'].includes(panel)) await drawn(page);
   }
   await page.waitForSelector('math'); // formulas are elements
@@ -78,15 +77,14 @@ test('a panel that throws says so, and the others work', { skip }, async () => {
   const message = await page.waitForSelector('#panel [role=alert]');
   assert.match(await message.textContent(), /^Not computed: RangeError a fault of the test\s*Run again$/);
   for (const panel of ['forward', 'wiring']) {
-    await page.click(`#tab-${panel}`);
-    await page.waitForSelector(`#panel[aria-labelledby=tab-${panel}] > :not(.skeleton-cards)`);
+    await show(page, panel);
     assert.equal(await page.$('#panel [role=alert]'), null);
   }
   // There it is shown again, in the other language too; once the cause is gone the button is enough.
   await page.click('#tab-speed');
   await page.keyboard.press('l');
+  await page.waitForSelector('html[lang=zh-CN]');
   await page.waitForSelector('#panel [role=alert] >> text=/RangeError a fault of the test/');
-  assert.equal(await page.getAttribute('html', 'lang'), 'zh-CN');
   await page.evaluate(() => {
     globalThis.mended = true;
   });
@@ -146,6 +144,7 @@ test('after the first visit it works offline, and an update replaces it as a who
     // Offline: everything is there, also what has not been loaded before.
     folders['/under/a/path/'] = join(folder, 'nothing');
     await page.goto(`${site}#panel=forward&rows=8&lang=zh`);
+    await settled(page);
     await page.reload();
     await settled(page);
     await page.selectOption('#weights', 'ppocr_1');
@@ -313,7 +312,7 @@ test('a chart is saved as SVG, PNG and CSV, from its card and from the menu', { 
   assert.ok(sum[1].length > 10, 'with all its digits');
 
   await page.click('#tab-wiring');
-  await page.waitForSelector('#panel .wiring');
+  await settled(page);
   await open();
   const drawing = await saved(page, () => page.click('.export-list li >> nth=0 >> text=SVG'));
   assert.match(drawing.content.toString(), /<svg viewBox="0 0 [^>]*>.*<text[^>]*font-size[^>]*>LayerNorm/s);
@@ -334,8 +333,8 @@ test('everything is saved as JSON and opened again; a damaged file says why', { 
   assert.ok(file.results[1].output.std > 0 && file.results[1].times.relaxed.median > 0 && file.units.median);
   await finish();
 
-  const again = await lab.open('panel=speed');
-  await again.page.waitForSelector('#panel .bars');
+  const again = await lab.open('panel=forward&rows=4');
+  await again.page.waitForSelector('#seed');
   const give = async (buffer, named = 'x.json') => {
     if (!(await again.page.isVisible('.opened'))) await again.page.click('nav button:has-text("Export")');
     await again.page.setInputFiles('[data-import]', { name: named, mimeType: 'application/json', buffer });
@@ -352,6 +351,7 @@ test('everything is saved as JSON and opened again; a damaged file says why', { 
   await again.page.screenshot({ path: join(shots, 'import-error.png') });
   await give(content);
   await again.page.waitForFunction(() => location.hash.includes('Two'));
+  await still(again.page);
   assert.equal(hashOf(again.page), before);
   assert.equal(await again.page.$('.notice'), null);
   // Undo takes it back; dropped onto the page it is opened too.
@@ -403,6 +403,7 @@ test('single keys: panels, configurations, language, theme, the list; none while
   await page.keyboard.press('a');
   await page.waitForSelector('dialog[open] input[type=search]');
   await page.keyboard.press('Escape');
+  await still(page); // the focus is back
 
   await page.focus('#seed');
   await page.keyboard.press('3');
@@ -419,7 +420,8 @@ test('single keys: panels, configurations, language, theme, the list; none while
   await page.screenshot({ path: join(shots, 'shortcuts.png') });
   await page.click('dialog input[type=checkbox]');
   await page.keyboard.press('Escape');
-  await page.waitForFunction(() => document.activeElement?.id === 'tab-forward', undefined, { timeout: 5000 });
+  await page.waitForFunction(() => document.activeElement?.id === 'tab-forward');
+  await still(page);
   await page.keyboard.press('3');
   assert.equal(await tab(), 'tab-forward', 'switched off');
   await finish();
@@ -449,13 +451,14 @@ test('by keyboard alone: skip link, a field, a chart, a menu, and the focus come
   await page.keyboard.press('Tab');
   assert.equal(await focused(), 'Save JSON');
   await page.keyboard.press('Escape');
+  await still(page);
   assert.equal(await page.$('.opened'), null);
   assert.equal(await focused(), 'Export');
   // A panel that goes away does not take the focus with it.
   await page.focus('#panel .plot');
   await page.keyboard.press('6');
   await page.waitForSelector('#panel .bars');
-  assert.equal(await focused(), 'panel');
+  await page.waitForFunction(() => document.activeElement.id === 'panel');
   await finish();
 });
 
@@ -469,8 +472,7 @@ for (const [width, language] of [
     const options = { viewport: { width, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
     const { page, finish } = await lab.open(`panel=wiring&rows=4&steps=2&blocks=4&dseeds=1&lang=${language}`, options);
     for (const panel of PANELS) {
-      await page.click(`#tab-${panel}`);
-      await page.waitForSelector('#panel > :not(.skeleton-cards)');
+      await show(page, panel);
       const { left, right } = await page.$eval(`#tab-${panel}`, (node) => node.getBoundingClientRect());
       assert.ok(left >= 0 && right <= width, `${panel}: ${left} to ${right}`);
       // A phone would widen its window to what does not fit.

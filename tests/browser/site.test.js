@@ -107,7 +107,6 @@ test('the page leads to the reference, which is searched, and the charts are sho
       if (navigator.serviceWorker.controller) return;
       await new Promise((done) => navigator.serviceWorker.addEventListener('controllerchange', done, { once: true }));
     });
-    await page.waitForLoadState('networkidle');
     await page.click('footer a[href*="api/"]');
     await page.waitForURL(/\/some\/path\/api\/(index\.html)?$/);
     assert.match(await page.title(), /^addnorm/);
@@ -120,7 +119,6 @@ test('the page leads to the reference, which is searched, and the charts are sho
 
     await page.click('a:has-text("Block Lab")');
     await page.waitForSelector('#panel');
-    await page.waitForLoadState('networkidle'); // what it fetches later would be broken off
     await page.goto(`${server.origin}/some/path/bench/`);
     assert.equal(await page.textContent('h1'), 'Benchmarks');
     await finish();

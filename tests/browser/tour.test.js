@@ -8,7 +8,7 @@ import en from '../../web/demo/shell/tour/en.js';
 import { stateOfStop } from '../../web/demo/shell/tour/stop-state.js';
 import { STOPS } from '../../web/demo/shell/tour/stops.js';
 import zh from '../../web/demo/shell/tour/zh.js';
-import { openLab, shots, skip, undo } from './harness.js';
+import { openLab, shots, skip, still, undo } from './harness.js';
 
 let lab;
 before(async () => {
@@ -27,6 +27,7 @@ test('every stop sets its state, names its sources and measures', { skip }, asyn
   for (const [i, { panel, configs }] of STOPS.entries()) {
     await page.waitForSelector(`.tour [aria-current=step] >> text="${i + 1}"`);
     await page.waitForSelector(`.tour h2 >> text=${en.stops[i].title}`);
+    await measured(page);
     assert.match(await title(page), new RegExp(`${i + 1} of 8\\s*${en.stops[i].title.replace('?', '\\?')}`));
     assert.equal(await page.getAttribute('[role=tab][aria-selected=true]', 'id'), `tab-${panel}`);
     assert.deepEqual(
@@ -34,7 +35,6 @@ test('every stop sets its state, names its sources and measures', { skip }, asyn
       configs.map(({ name }) => name),
     );
     assert.ok((await page.$$('.tour-links a[href^="https://arxiv.org/abs/"]')).length > 0, 'its sources');
-    await measured(page);
     const rows = await rowsOf(page);
     assert.ok(rows.length >= 3, `${rows.length} figures`);
     for (const [what, figures] of rows) {
@@ -117,11 +117,13 @@ test('by keyboard: begin, on, back, end; the title has the focus', { skip }, asy
   await page.waitForSelector('#panel .wiring');
   await page.keyboard.press('t');
   await page.waitForSelector('.tour h2 >> text=Why residuals');
+  await still(page);
   assert.equal(await page.evaluate(() => document.activeElement?.localName), 'h2');
   await page.keyboard.press('n');
   await page.waitForSelector('.tour h2 >> text=Why normalise');
   await page.keyboard.press('p');
   await page.waitForSelector('.tour h2 >> text=Why residuals');
+  await still(page);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab'); // Back cannot be pressed at the first stop: the links follow
   await page.keyboard.press('Enter');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openLab, openPage, shots, skip } from './harness.js';
+import { openLab, openPage, shots, skip, still } from './harness.js';
 
 let lab;
 before(async () => {
@@ -25,14 +25,16 @@ const taken = (page, part) =>
     (wanted) => location.hash.includes(wanted) && document.querySelector('.training-progress').ariaBusy === 'false',
     part,
   );
-/** Until the table, which is drawn a little later, has what the progress says. */
-const fresh = (page) =>
-  page.waitForFunction(() => {
+/** Until the table, which is drawn a little later, has what the progress says, and with it all that is drawn at an end. */
+async function fresh(page) {
+  await page.waitForFunction(() => {
     const number = (text) => Number(text.replace(/\D/g, ''));
     const [, step] = /step ([\d\u202f]+)/.exec(document.querySelector('.training-progress').textContent) ?? [];
     const rows = [...document.querySelectorAll('.training-summary tbody tr')];
     return step && Math.max(...rows.map((row) => number(row.cells[1].textContent))) === number(step);
   });
+  await still(page);
+}
 const stepsOf = async (page) => (await summary(page)).map((cells) => Number(cells[1].replaceAll('\u202f', '')));
 /** The steps of the run that is furthest, as the progress says it. */
 const furthest = async (page) =>
@@ -93,6 +95,7 @@ test('a first visit trains at once; its figures are those of the package in Node
   }
   await page.click('[aria-label^="Loss: "]');
   await page.waitForSelector('.training-charts .chart >> nth=0 >> tbody tr');
+  await still(page); // all rows are there
   const table = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (rows) =>
     rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
@@ -120,6 +123,7 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
     (step) => document.querySelector('.training-summary td').textContent === step,
     `${at + 1}`,
   );
+  await still(page);
   assert.deepEqual(await stepsOf(page), [at + 1, at + 1]);
 
   await page.selectOption('#field-activation', 'relu'); // of B, the selected one
@@ -151,6 +155,7 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
   await fresh(page);
   await page.click('[aria-label^="Loss: "]');
   await page.waitForSelector('.training-charts .chart >> nth=0 >> tbody tr');
+  await still(page);
   const rows = await page.$$eval('.training-charts .chart >> nth=0 >> tbody tr', (list) =>
     list.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
@@ -182,12 +187,16 @@ test('pause, step, reset, and what an edit begins anew', { skip }, async () => {
 
   await page.selectOption('#train-task', 'gaussians');
   await page.waitForFunction(() => /^Task/.test(document.querySelector('[role=status].note').textContent));
+  await taken(page, 'task=gaussians');
+  await still(page);
   assert.match(await notice(page), /all start anew/);
   assert.equal(await page.inputValue('#train-steps'), '100', 'with the task’s own settings');
   assert.equal(await page.inputValue('#train-batch'), '64');
   await type(page, 'train-steps', 6);
   await type(page, 'train-depth', 2);
   await page.selectOption('#train-speed', '0');
+  await taken(page, 'steps=6');
+  await taken(page, 'tdepth=2');
   await page.click('.training-start');
   await phase(page, 'done');
   await fresh(page);
@@ -240,9 +249,12 @@ test('what diverges is named and marked; rewound, it goes on with a lower rate',
   await incident.locator('text=Rewind to step 50').click();
   await page.waitForSelector('text=A Plain stands at step 50');
   await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '50');
+  await still(page);
   assert.deepEqual(await stepsOf(page), [50, 110]);
   await type(page, 'train-rate', 0.02);
   await page.waitForFunction(() => document.querySelector('.training-summary td').textContent === '110');
+  await phase(page, 'done');
+  await fresh(page);
   assert.match(await notice(page), /Learning rate changed: acts from here on/);
   assert.equal(await page.$('.training-incident'), null);
   for (const cells of await summary(page)) assert.equal(cells.at(-1), 'not diverged');
@@ -271,7 +283,7 @@ test('training waits while the tab is hidden or another panel is shown', { skip 
   await go(false);
   await phase(page, 'running');
   await page.click('#tab-depth');
-  await page.waitForTimeout(300);
+  await page.waitForSelector('.depth-main');
   await page.click('#tab-training');
   await phase(page, 'running');
   const [now] = await stepsOf(page);
@@ -284,6 +296,7 @@ test('every kind of task has its picture, its table and its measure', { skip }, 
   const size = 'steps=10&tdepth=1&twidth=8&batch=4';
   const { page, finish } = await lab.open(hashOf(`task=copy&${size}`));
   await phase(page, 'done');
+  await fresh(page);
   assert.match(await page.textContent('.training-answers tbody'), /^[a-h]{12}/);
   assert.match(await page.textContent('.training-answers tbody'), /of 6 right/);
   for (const [task, selector] of [
@@ -298,19 +311,23 @@ test('every kind of task has its picture, its table and its measure', { skip }, 
       hashOf(`task=${task}&${size}`),
     );
     await page.waitForSelector(selector);
-    await page.waitForFunction(() => document.querySelector('.training-summary td')?.textContent === '10');
+    await still(page); // the page has seen the address
+    await taken(page, `task=${task}`);
     await phase(page, 'done');
+    await fresh(page);
     if (task === 'text') {
       await page.waitForFunction(() => document.querySelector('.training-text').textContent.length > 100);
       continue;
     }
     await page.click('.training-gallery [aria-pressed=false]');
+    await still(page);
     assert.equal((await page.$$('.training-gallery tbody tr')).length, 8);
     await page.click('.training-gallery [aria-pressed=true]');
   }
   // One cursor for all: the keys move it in a chart, and the heat maps follow; and the other way round.
   await page.focus('.training-charts .chart >> nth=0 >> .plot');
   for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowRight');
+  await still(page);
   for (const nth of [0, 1, 2]) {
     assert.match(await page.textContent(`.training-charts .chart >> nth=${nth} >> .readout`), /^step 4: {2}A /);
   }
@@ -318,6 +335,7 @@ test('every kind of task has its picture, its table and its measure', { skip }, 
   await page.focus('.training-cells >> nth=1');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
+  await still(page);
   assert.match(await page.textContent('.training-heat .readout'), /^B Pre-Norm, step 2, block 1: [\d.]+/);
   assert.match(await page.textContent('.training-charts .chart >> nth=0 >> .readout'), /^step 2:/);
   await page.keyboard.press('Escape');
@@ -327,6 +345,7 @@ test('every kind of task has its picture, its table and its measure', { skip }, 
 test('screenshots: wide and narrow, light and dark, both languages', { skip }, async () => {
   const { page, finish } = await lab.open('panel=training&steps=60');
   await phase(page, 'done');
+  await fresh(page);
   for (const language of ['en', 'zh']) {
     for (const theme of ['light', 'dark']) {
       await page.evaluate((hash) => {
@@ -338,7 +357,7 @@ test('screenshots: wide and narrow, light and dark, both languages', { skip }, a
         [390, 844],
       ]) {
         await page.setViewportSize({ width, height });
-        await page.waitForTimeout(150);
+        await still(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(wide <= 0, `nothing scrolls sideways at ${width}`);
         await page.screenshot({ path: join(shots, `training-${language}-${theme}-${width}.png`) });
@@ -346,7 +365,7 @@ test('screenshots: wide and narrow, light and dark, both languages', { skip }, a
     }
   }
   await page.setViewportSize({ width: 320, height: 700 });
-  await page.waitForTimeout(150);
+  await still(page);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
   const nameless = await page.$$eval(
     '#panel button, #panel input, #panel select, #panel .training-plane, #panel [tabindex="0"]',

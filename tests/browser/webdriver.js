@@ -2,6 +2,7 @@
 // goto(url), evaluate(function, ...arguments), click(selector), screenshot(), faults, version, close().
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const FIREFOX = '/usr/bin/firefox-esr';
@@ -59,8 +60,17 @@ async function screen() {
   return { display: `:${number}`, close: () => server.kill() };
 }
 
+/** A port that nobody listens on. */
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
 async function driver(env) {
-  const port = 20000 + (process.pid % 20000);
+  const port = await freePort();
   const server = spawn(DRIVER, [`--port=${port}`], { env: { ...process.env, ...env }, stdio: 'ignore' });
   const address = `http://127.0.0.1:${port}`;
   for (let tries = 0; ; tries++) {
@@ -68,7 +78,7 @@ async function driver(env) {
       await fetch(`${address}/status`);
       return { address, close: () => server.kill() };
     } catch (error) {
-      if (tries > 100) throw error;
+      if (tries > 600) throw error;
       await sleep(100);
     }
   }

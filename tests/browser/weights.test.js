@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { seededNormal } from '../../web/demo/numbers.js';
 import { readFloats, sharedPath, skipWithout } from '../js/shared.js';
 import { encoded, gguf, safetensors } from '../js/weight-files.js';
-import { openLab, settled, shots, siteFolder, skip } from './harness.js';
+import { openLab, settled, shots, siteFolder, skip, still } from './harness.js';
 
 let lab;
 before(async () => {
@@ -90,7 +90,7 @@ const PP = { d_model: 120, d_ff: 240, activation: 'silu', norm: 'layer_norm', ep
 
 test('the example is there at once; a swap is one click, its distance that of Node', { skip }, async () => {
   const { page, finish } = await open('rows=40');
-  await page.waitForSelector(`table[aria-label="${FIGURES}"] tbody tr`);
+  await settled(page);
   const weights = shipped(0);
   for (const [name, shape, rms, largest] of await rowsOf(page, FIGURES)) {
     near(rms, norm(weights[name]) / Math.sqrt(weights[name].length), `${name} RMS`);
@@ -123,6 +123,7 @@ test('the example is there at once; a swap is one click, its distance that of No
   near((await rowsOf(page, COMPARE))[2][2], difference(again, model), 'by the inspector');
   assert.match((await rowsOf(page, COMPARE))[2][1], /no norm, Post-Norm|Post-Norm, no norm/);
 
+  await still(page);
   await page.focus('.chart .plot');
   await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() => /up .*down .*normal/.test(document.querySelector('.readout').textContent));
@@ -224,6 +225,7 @@ test('a model of many layers: one is found, used in place of another, and added 
   await compared(page, 1);
   assert.match(await page.textContent('.config-card >> nth=1'), /my model layers.0/);
   await page.fill('.weights-find', '12');
+  await still(page);
   await page.keyboard.press('Tab'); // the box that scrolls
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'model.layers.12.mlp');
@@ -242,6 +244,8 @@ test('a model of many layers: one is found, used in place of another, and added 
   // The Add dialog offers the file's layers too.
   await page.click('text=/Add a configuration/');
   const group = page.locator('.add-dialog section', { hasText: 'my model.safetensors' });
+  await group.waitFor();
+  await still(page);
   assert.equal(await group.locator('.preset-item').count(), 12);
   assert.match(await group.textContent(), /2 more/);
   await page.fill('.add-dialog input', 'layers.13');
@@ -281,6 +285,7 @@ test('broken files: each is named with what came and what was expected, and noth
   ]) {
     await drop(page, name, content);
     await page.waitForSelector(`#weights-error >> text=${name}:`);
+    await still(page);
     assert.match(await page.textContent('#weights-error'), message, name);
   }
   assert.equal(await page.locator('.config-card').count(), 1);
@@ -294,6 +299,7 @@ test('broken files: each is named with what came and what was expected, and noth
   );
   await drop(page, 'new type.gguf', unread);
   await page.waitForSelector('.weights-problem');
+  await still(page);
   assert.match(await page.textContent('.weights-problem'), /blk\.0\.ffn_gate\.weight has the type type 41/);
   assert.equal(await page.$('#weights-error'), null);
   await drop(
@@ -313,6 +319,7 @@ test('a link that names a file says so, the rest runs, and the file completes it
   );
   await page.waitForSelector('.weights-needed >> text=B needs the file my.safetensors');
   await page.waitForSelector('.config-card >> nth=1 >> text=These weights are in the file my.safetensors');
+  await still(page);
   assert.match(
     await page.textContent('.config-card >> nth=1'),
     /RMSNorm · ReGLU · 32 × 64/,
