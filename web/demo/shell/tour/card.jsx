@@ -56,11 +56,11 @@ export function TourCard() {
     // And again whenever what has been measured makes the card or the picture's head higher, until the visitor scrolls.
     let stop = () => {};
     let seen = null;
-    let leftAt = null;
+    let left = null;
     const observer = new ResizeObserver(() => {
       stop();
       stop = whenDrawn((chart) => {
-        leftAt = showPicture(chart, card.current, leftAt);
+        left = showPicture(chart, card.current, left);
         if (chart !== seen) observer.observe(chart);
         seen = chart;
       });
@@ -107,17 +107,20 @@ function whenDrawn(act) {
 }
 
 // Scrolls where it does not fit above the card: its head to the top, or where that is too much its plot to the card.
-// Where the page is no longer scrolled to where this has left it, it stays. Gives where it is left now.
-function showPicture(chart, own, leftAt) {
+// Where the page has been scrolled since this has left it, it stays; the browser itself scrolls where something above becomes
+// lower, so that the picture stays in its place. Gives how it is left now.
+function showPicture(chart, own, left) {
   const panel = document.getElementById('panel');
   const { top, bottom } = chart.getBoundingClientRect();
   const plot = chart.querySelector('.plot').getBoundingClientRect();
   const scrolled = getComputedStyle(panel).overflowY === 'auto' ? panel : document.scrollingElement;
-  if (!own?.isConnected || (leftAt !== null && Math.abs(scrolled.scrollTop - leftAt) > 1)) return leftAt;
+  const isElsewhere = (now, before) => Math.abs(now - before) > 1;
+  if (!own?.isConnected || (left && isElsewhere(scrolled.scrollTop, left.scroll) && isElsewhere(top, left.top)))
+    return left;
   const card = own.getBoundingClientRect();
   const edge = scrolled === panel ? panel.getBoundingClientRect().top : 0;
   if (bottom > card.top || top < edge) scrolled.scrollTop += Math.max(top - edge - 8, plot.bottom - card.top + 4);
-  return scrolled.scrollTop;
+  return { scroll: scrolled.scrollTop, top: chart.getBoundingClientRect().top };
 }
 
 /** Back, a link to each stop, next. */
