@@ -26,7 +26,7 @@ const programs = readdirSync(join(root, 'tests/c')).filter((file) => file.endsWi
  */
 export function testNatively(name, { cc, flags = [], library, runs }) {
   const simde = existsSync('/usr/include/simde/wasm/simd128.h') || flags.includes('-DAN_SCALAR');
-  const missing = (tool) => tool && !has(tool) && `${tool} is not installed`;
+  const missing = (tool = '') => tool !== '' && !has(tool) && `${tool} is not installed`;
   const skip = missing(cc) || (!simde && 'SIMDe is not installed (Debian: libsimde-dev)');
   const reason = skip || runs.map(({ under }) => missing(under)).find(Boolean);
   if (reason && process.env.CI === 'true') throw new Error(`CI needs every configuration: ${reason}`);
