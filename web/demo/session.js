@@ -299,9 +299,10 @@ export const busy = computed(() => {
 
 /**
  * false until the first picture is drawn, or has had the time for it: after the first figures, or after the catalogue where
- * these take long. What is beside the panel's picture waits for this.
+ * these take long. What is beside the panel's picture waits for this; not in the tour, whose card scrolls to the picture, as far
+ * as what is below it allows.
  */
-export const pictured = signal(false);
+export const pictured = signal(picks.tour > 0);
 const begin = () => {
   pictured.value = true;
 };
