@@ -154,6 +154,27 @@ for (const [name, options] of [
     const { width } = options.viewport;
     assert.deepEqual(await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]), [width, width]);
     await page.screenshot({ path: join(shots, `tour-${name}.png`) });
+
+    // What the browser scrolls is put right; where the visitor has scrolled to, the page stays.
+    const place = () => page.$eval('#panel .chart', (chart) => Math.round(chart.getBoundingClientRect().top));
+    const lower = () =>
+      page.$eval('#panel', (panel) => panel.insertAdjacentHTML('afterbegin', '<p>more<br>than before</p>'));
+    const before = await place();
+    await lower();
+    await page.waitForFunction(
+      (top) => Math.abs(document.querySelector('#panel .chart').getBoundingClientRect().top - top) <= 1,
+      before,
+    );
+    await page.mouse.move(width / 2, 300);
+    await page.mouse.wheel(0, -60);
+    await page.waitForFunction(
+      (top) => document.querySelector('#panel .chart').getBoundingClientRect().top > top + 30,
+      before,
+    );
+    const after = await place();
+    await lower();
+    await still(page);
+    assert.ok((await place()) >= after - 1, 'the visitor’s place is kept');
     await finish();
   });
 }

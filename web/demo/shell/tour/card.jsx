@@ -53,22 +53,26 @@ export function TourCard() {
   // The first thing said of a new stop is its title; the panel's picture is at the top of what is seen.
   useEffect(() => {
     heading.current.focus({ preventScroll: true });
-    // And again whenever what has been measured makes the card or the picture's head higher, until the visitor scrolls.
+    // And again whenever anything on the panel or the card becomes higher or lower, until the visitor scrolls.
     let stop = () => {};
-    let seen = null;
-    let left = null;
+    const observed = new Set();
     const observer = new ResizeObserver(() => {
       stop();
       stop = whenDrawn((chart) => {
-        left = showPicture(chart, card.current, left);
-        if (chart !== seen) observer.observe(chart);
-        seen = chart;
+        if (hasScrolled()) return;
+        showPicture(chart, card.current);
+        for (const part of [chart, ...document.getElementById('panel').children]) {
+          if (!observed.has(part)) observer.observe(part); // which calls, also where it was observed before
+          observed.add(part);
+        }
       });
     });
     observer.observe(card.current);
+    const [hasScrolled, forget] = visitorScrolls();
     return () => {
       observer.disconnect();
       stop();
+      forget();
     };
   }, [tour]);
   const words = texts.value[language.value];
@@ -106,21 +110,32 @@ function whenDrawn(act) {
   return () => cancelAnimationFrame(frame);
 }
 
+const SCROLLING = ['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Home', 'End', ' ', 'Tab'];
+
+/** What says whether the visitor has scrolled since, as the browser does not, which scrolls too; and what ends it. */
+function visitorScrolls() {
+  let scrolls = false;
+  const note = ({ type, key, target }) => {
+    if (type === 'keydown' && !SCROLLING.includes(key)) return;
+    if (type === 'pointerdown' && ![document.documentElement, document.getElementById('panel')].includes(target))
+      return;
+    scrolls = true; // a pointer on these themselves is on their scrollbar, or beside what they have
+  };
+  const types = ['wheel', 'touchmove', 'keydown', 'pointerdown'];
+  for (const type of types) addEventListener(type, note, { capture: true, passive: true });
+  return [() => scrolls, () => types.map((type) => removeEventListener(type, note, { capture: true }))];
+}
+
 // Scrolls where it does not fit above the card: its head to the top, or where that is too much its plot to the card.
-// Where the page has been scrolled since this has left it, it stays; the browser itself scrolls where something above becomes
-// lower, so that the picture stays in its place. Gives how it is left now.
-function showPicture(chart, own, left) {
+function showPicture(chart, own) {
+  if (!own?.isConnected) return;
   const panel = document.getElementById('panel');
   const { top, bottom } = chart.getBoundingClientRect();
   const plot = chart.querySelector('.plot').getBoundingClientRect();
   const scrolled = getComputedStyle(panel).overflowY === 'auto' ? panel : document.scrollingElement;
-  const isElsewhere = (now, before) => Math.abs(now - before) > 1;
-  if (!own?.isConnected || (left && isElsewhere(scrolled.scrollTop, left.scroll) && isElsewhere(top, left.top)))
-    return left;
   const card = own.getBoundingClientRect();
   const edge = scrolled === panel ? panel.getBoundingClientRect().top : 0;
   if (bottom > card.top || top < edge) scrolled.scrollTop += Math.max(top - edge - 8, plot.bottom - card.top + 4);
-  return { scroll: scrolled.scrollTop, top: chart.getBoundingClientRect().top };
 }
 
 /** Back, a link to each stop, next. */
