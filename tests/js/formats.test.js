@@ -11,6 +11,8 @@ import { encoded, gguf } from './weight-files.js';
 const { AddnormError, load } = await import('../../dist/lib/index.js');
 const { readGguf, readSafetensors, writeSafetensors } = await import('../../dist/lib/formats.js');
 
+fc.configureGlobal({ seed: Number(process.env.ADDNORM_SEED ?? 20240607) });
+
 /** A file with this header, a text or what is made JSON, and these bytes behind it. */
 function fileOf(header, data = []) {
   const text = Buffer.from(typeof header === 'string' ? header : JSON.stringify(header));

@@ -1109,7 +1109,7 @@ test('any header of safetensors gives a result or a message', async () => {
 
 test('nothing hangs: a graph that feeds itself, a thousand layers, names of any kind', async () => {
   const loop = graphOf(['Add h u > h', ...UP, ...DOWN, 'Identity n > n', 'MatMul v up > z']);
-  const start = performance.now();
+  const before = process.cpuUsage(); // the machine may be busy with something else
   await survives(loop, 'a.onnx');
   const tiny = (name, shape) => ({ name, dtype: 'F32', shape, bytes: Buffer.alloc(4 * shape[0] * shape[1]) });
   const many = Array.from({ length: 3000 }, (_, i) => [
@@ -1120,7 +1120,8 @@ test('nothing hangs: a graph that feeds itself, a thousand layers, names of any 
   const opened = await open(write.safetensors(many));
   assert.equal(opened.layers.length, 3000);
   assert.equal(opened.layers[999].key, 'm.layers.999.mlp');
-  assert.ok(performance.now() - start < 20_000);
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 20e6, `${(user + system) / 1e6} s`);
 });
 
 // ---- References in links

@@ -728,13 +728,22 @@ test('seeded input: normal, and each number from seed and place alone', () => {
   assert.ok(Math.abs(product) < 0.02, `neighbouring seeds: ${product}`);
 });
 
-test('timing: batches are long enough, in turns, and a disturbed one is repeated', async () => {
+/** A clock that a test moves on itself. */
+function ownClock(t) {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  return (milliseconds) => {
+    now += milliseconds;
+  };
+}
+
+test('timing: batches are long enough, in turns, and a disturbed one is repeated', async (t) => {
   const order = [];
+  const pass = ownClock(t);
   const spin = (name, milliseconds) => ({
     run() {
       order.push(name);
-      const end = performance.now() + milliseconds;
-      while (performance.now() < end);
+      pass(milliseconds);
     },
   });
   let disturbed = 1;
@@ -766,13 +775,13 @@ test('timing: batches are long enough, in turns, and a disturbed one is repeated
   assert.deepEqual(medianSpread([7]), { median: 7, low: 7, high: 7, half: 0, count: 1 });
 });
 
-test('timing: what comes before two batches agree is no sample', async () => {
+test('timing: what comes before two batches agree is no sample', async (t) => {
   // Each pass is faster than the one before, as while the engine compiles, down to a floor.
+  const pass = ownClock(t);
   let cost = 40;
   const run = () => {
     cost = Math.max(5, cost * 0.6);
-    const end = performance.now() + cost;
-    while (performance.now() < end);
+    pass(cost);
   };
   const [time] = await measure([{ run }], { batches: 3, milliseconds: 5 });
   assert.equal(cost, 5, 'the floor was reached before the first sample');
@@ -783,10 +792,7 @@ test('timing: what comes before two batches agree is no sample', async () => {
   const [uneven] = await measure(
     [
       {
-        run: () => {
-          const end = performance.now() + (++batch % 2 ? 2 : 6);
-          while (performance.now() < end);
-        },
+        run: () => pass(++batch % 2 ? 2 : 6),
       },
     ],
     { batches: 2, milliseconds: 1 },
