@@ -425,7 +425,7 @@ function isShare(shown, part, whole, what) {
 
 test('speed: every variant is measured, with its spread, its cost and its place under the roof', { skip }, async () => {
   const hash = 'c=A,preset:post_norm&c=Bee,preset:smollm2_135m&panel=speed&rows=4&variant=simd';
-  const { page, finish } = await open(hash);
+  const { page, finish } = await open(hash, { timing: true }); // its pictures show speeds
   await page.waitForSelector('.bars .bar');
   // Another theme does not begin anew.
   await page.keyboard.press('m');
