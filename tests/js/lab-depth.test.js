@@ -135,6 +135,16 @@ test('one pass has a bound: fewer sequences, then shorter ones, the same for all
   const few = tokens(most, fit({ d_model: 128 }));
   assert.ok(few.length === 128 && few.sequences > 1 && few.sequences < 64, JSON.stringify(few));
   assert.deepEqual(tokens(most, fit({ d_model: 128 }), wide), tokens(most, wide));
+  // A damaged link's configuration is refused by itself; the others get their tokens.
+  for (const damaged of [
+    { mixing: 'zz', d_model: -5 },
+    { d_model: 0 },
+    { d_ff: -1 },
+    { d_model: 0, mixing: 'attention' },
+  ]) {
+    assert.deepEqual(tokens(most, fit({ d_model: 16 }), fit(damaged)), tokens(most, fit({ d_model: 16 })));
+    assert.equal(fit(damaged).config.d_model, Math.min(64, damaged.d_model ?? 64), JSON.stringify(damaged));
+  }
   const slow = tokensWithin(most, [fit({ d_model: 128 })], 'scalar');
   assert.ok(slow.sequences < few.sequences, 'fewer yet where a pass takes longer');
   const flat = fit({ d_model: 1, d_ff: 262144 }, { depth: 96 });

@@ -74,7 +74,7 @@ function rescaledStd(own, ratio, fields) {
  * @param {string} [variant] the build that runs
  */
 export function tokensWithin({ sequences, length }, plan, variant) {
-  const most = (of) => Math.max(...plan.map(of));
+  const most = (of) => Math.max(0, ...plan.map(of).filter(Number.isFinite)); // what has no size is refused by itself
   const left = MAX_WORK - WEIGHT * most(({ weights }) => weights);
   const limit = Math.max(0, left) / (SLOWER[variant] ?? 1);
   const flopsPerRow = most(
@@ -93,14 +93,14 @@ function pairWork({ config: { mixing, depth, heads }, d_model }) {
 }
 
 const layerWeights = ({ gated, mixing }, { d_model, d_ff }) =>
-  d_model * d_ff * (gated ? 3 : 2) + d_model * d_model * MIXING_MATRICES[mixing];
+  d_model * d_ff * (gated ? 3 : 2) + d_model * d_model * (MIXING_MATRICES[mixing] ?? 0);
 
 /** The width asked for, the block's own if that is less, and less still where so many blocks would not fit. */
 function fittingWidth(values, full, width) {
   const wanted = Math.min(full.d_model, width);
   const perSquare = layerWeights(values, full) / full.d_model ** 2;
   const most = Math.sqrt(MAX_WEIGHTS / (values.depth * perSquare));
-  if (wanted <= most) return wanted;
+  if (!(wanted > most)) return wanted; // also where there is no telling, since the stack refuses these sizes
   return Math.max(1, most >= 16 ? 8 * Math.floor(most / 8) : Math.floor(most));
 }
 
