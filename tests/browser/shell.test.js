@@ -427,6 +427,40 @@ test('single keys: panels, configurations, language, theme, the list; none while
   await finish();
 });
 
+test('a key finds the dialog that the key before it opened, however soon it comes', { skip }, async () => {
+  const { page, finish } = await lab.open('panel=forward&rows=4');
+  await settled(page);
+  for (const [key, dialog] of [
+    ['a', 'add-dialog'],
+    ['?', 'shortcut-dialog'],
+  ]) {
+    // Where it is when the dialog comes to be, and whether Escape closes it then.
+    const seen = await page.evaluate(
+      ([opening, look]) =>
+        new Promise((done) => {
+          const press = (pressed) =>
+            (document.activeElement ?? document.body).dispatchEvent(
+              new KeyboardEvent('keydown', { key: pressed, bubbles: true, cancelable: true }),
+            );
+          const observer = new MutationObserver(() => {
+            const opened = document.querySelector(`.${look}`);
+            if (!opened) return;
+            observer.disconnect();
+            const inside = opened.contains(document.activeElement);
+            press('Escape');
+            requestAnimationFrame(() => done([inside, document.querySelectorAll(`.${look}`).length]));
+          });
+          observer.observe(document.body, { subtree: true, childList: true });
+          press(opening);
+        }),
+      [key, dialog],
+    );
+    assert.deepEqual(seen, [true, 0], dialog);
+    await still(page);
+  }
+  await finish();
+});
+
 test('by keyboard alone: skip link, a field, a chart, a menu, and the focus comes back', { skip }, async () => {
   const { page, finish } = await lab.open('panel=forward&rows=4');
   await settled(page);

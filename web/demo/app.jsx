@@ -1,5 +1,5 @@
 // The screen: top bar, configurations and inspector, the panel, status bar.
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { DepthPanel } from './panels/depth/panel.jsx';
 import { AddDialog } from './parts/add-dialog.jsx';
 import { ConfigChips, ConfigList } from './parts/configs.jsx';
@@ -144,7 +144,8 @@ function goToField(id, frames = 30) {
 function Sheet({ onClose, onEdit }) {
   const t = text.value;
   const sheet = useRef(null);
-  useEffect(() => {
+  // Before the next key arrives.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     sheet.current.focus();
     return () => before?.focus?.();

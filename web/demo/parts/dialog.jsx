@@ -1,6 +1,6 @@
 // A dialog over the page, which keeps the focus until Escape, its button or a click beside it closes it. Not showModal():
 // that makes the page behind inert, and the browser finds the style of every element anew, when it opens and when it closes.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const FOCUSABLE = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), [tabindex="0"]';
 
@@ -12,7 +12,8 @@ export function Dialog({ class: look = '', labelledby, onClose, children }) {
   const dialog = useRef(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  useEffect(() => {
+  // Before the next key arrives.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const all = () => [...dialog.current.querySelectorAll(FOCUSABLE)];
     all()[0]?.focus();
