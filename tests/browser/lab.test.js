@@ -177,6 +177,29 @@ test('back and forward lead from link to link', { skip }, async () => {
   await finish();
 });
 
+test('links and keys that follow each other within a frame leave no error', { skip }, async () => {
+  const { page, finish } = await open('panel=wiring&rows=4');
+  await page.waitForSelector('.tex math');
+  await page.evaluate(async () => {
+    const press = (key) =>
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    const acts = [
+      ...['pre_norm', 'deepnorm', 'dyt'].map((preset) => () => {
+        location.hash = `v=2&c=B,preset:${preset}&panel=wiring&rows=4&selected=0`;
+      }),
+      ...'t2t1tn3'.split('').map((key) => () => press(key)),
+    ];
+    for (let i = 0; i < 100; i++) {
+      acts[i % acts.length]();
+      await new Promise((resolve) => setTimeout(resolve, [0, 8, 16, 24, 32, 40, 48][i % 7]));
+    }
+  });
+  await show(page, 'wiring');
+  await atRest(page);
+  await page.waitForSelector('.tex math');
+  await finish();
+});
+
 test('rename, duplicate and remove by the menu, with the keyboard', { skip }, async () => {
   const { page, finish } = await open('rows=4');
   await settled(page);

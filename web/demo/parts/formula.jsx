@@ -49,7 +49,10 @@ export function TeX({ tex }) {
   // Each in a task of its own: all of a block together would be a long one.
   useEffect(() => {
     if (!library) return undefined;
-    const timer = setTimeout(() => library.render(tex, place.current, { throwOnError: false, trust: isClass }));
+    const timer = setTimeout(() => {
+      // It may just have left the page: what takes an effect back is called a frame later.
+      if (place.current) library.render(tex, place.current, { throwOnError: false, trust: isClass });
+    });
     return () => clearTimeout(timer);
   }, [library, tex]);
   return <div class="tex" ref={place} />;

@@ -120,16 +120,17 @@ function useReading(id, index, say) {
 function useCursor() {
   const line = useRef(null);
   useEffect(() => {
+    const mark = line.current; // also while it leaves the page
     const follow = {
       pub(type, plot) {
         if (type !== 'mousemove' && type !== 'mouseleave') return;
         const { left, idx } = plot.cursor;
         const step = left < 0 || idx === null || idx === undefined ? null : plot.data[0][idx];
-        line.current.hidden = step === null;
-        if (step !== null) line.current.style.left = `${(100 * step) / lastStep()}%`;
+        mark.hidden = step === null;
+        if (step !== null) mark.style.left = `${(100 * step) / lastStep()}%`;
       },
     };
-    line.current.hidden = true;
+    mark.hidden = true;
     const { sub, unsub } = uPlot.sync(SYNC);
     sub(follow);
     return () => unsub(follow);

@@ -59,7 +59,7 @@ export function TourCard() {
     const observer = new ResizeObserver(() => {
       stop();
       stop = whenDrawn((chart) => {
-        if (hasScrolled()) return;
+        if (!card.current || hasScrolled()) return; // it may just have been closed
         showPicture(chart, card.current);
         for (const part of [chart, ...document.getElementById('panel').children]) {
           if (!observed.has(part)) observer.observe(part); // which calls, also where it was observed before
