@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { createContext, runInContext } from 'node:vm';
 import { failure, libURL, load, root, serve, trapping, variants, wasmBytes } from './helpers.js';
 
 const works = (an) => assert.deepEqual(an.activation('relu', Float32Array.of(-1, 2)), Float32Array.of(0, 2));
@@ -211,6 +212,29 @@ test('B35 where the module has been left behind the error names addnorm/inline',
   const [code, message] = JSON.parse(stdout);
   assert.equal(code, 'WASM_LOAD');
   assert.match(message, /import 'addnorm\/inline', or give load\(\{ wasm \}\): could not read file:.*ENOENT/);
+});
+
+test('where the runtime compiles no bytes the error asks for a module', async () => {
+  // The engine's own words.
+  const context = createContext({ bytes: wasmBytes('simd') }, { codeGeneration: { wasm: false } });
+  const { message } = await runInContext('WebAssembly.compile(bytes).catch((error) => error)', context);
+  assert.match(message, /embedder/);
+  const script = `
+    const module = await WebAssembly.compile(await readFile(new URL('addnorm.simd.wasm', ${JSON.stringify(libURL)})));
+    await fetch('data:,'); // for which Node compiles a module of its own
+    WebAssembly.compile = async () => { throw new WebAssembly.CompileError(${JSON.stringify(message)}); };
+    const { load } = await import(${JSON.stringify(new URL('index.js', libURL).href)});
+    const { load: inline } = await import(${JSON.stringify(new URL('inline.js', libURL).href)});
+    const say = (made) => made.then(({ variant }) => variant, ({ code, message }) => [code, message]);
+    console.log(JSON.stringify(await Promise.all([load(), inline(), load({ wasm: module })].map(say))));`;
+  const from = `import { readFile } from 'node:fs/promises';${script}`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', from]);
+  const [plain, inline, module] = JSON.parse(stdout);
+  for (const [code, said] of [plain, inline]) {
+    assert.equal(code, 'WASM_LOAD');
+    assert.match(said, /^this runtime compiles no bytes: give load\(\{ wasm \}\) a WebAssembly\.Module: .*embedder/);
+  }
+  assert.equal(module, 'simd');
 });
 
 test('wrong options are refused', async () => {

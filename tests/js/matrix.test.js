@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { browsers } from '../matrix/browsers.js';
 import { bundlers } from '../matrix/bundlers.js';
+import { cloudflare } from '../matrix/cloudflare.js';
 import { runtimes } from '../matrix/runtimes.js';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -17,7 +18,7 @@ test('README lists the runtimes and browsers of the matrix, with the variants th
     name.replace(/ `.*`$/, ''),
     variants.filter((_, i) => cells.split('|')[i].includes('✓')),
   ]);
-  const tried = [...browsers, ...runtimes].map((entry) => [entry.name, entry.variants]);
+  const tried = [...browsers, ...runtimes, cloudflare].map((entry) => [entry.name, entry.variants]);
   assert.deepEqual(said, tried);
 });
 

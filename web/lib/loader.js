@@ -114,7 +114,8 @@ async function fromPackage(own) {
     const found = await own();
     return await (found instanceof URL ? fromURL(found) : fromBytes(found, 'addnorm/inline', ''));
   } catch (cause) {
-    if (/** @type {any} */ (cause).message?.startsWith(FORBIDDEN)) throw cause;
+    const { message } = /** @type {any} */ (cause);
+    if (REFUSALS.some(([, text]) => message?.startsWith(text))) throw cause;
     // Most often a bundler has moved the JavaScript and not the module.
     throw failed("addnorm's module is not there: import 'addnorm/inline', or give load({ wasm })", cause);
   }
@@ -151,9 +152,13 @@ function toURL(source) {
 
 /**
  * What the engines say each in other words, some when they compile, some when they instantiate: "... following Content Security
- * policy directive ...", "... blocked by CSP".
+ * policy directive ...", "... blocked by CSP"; and, as on Cloudflare, "... code generation disallowed by embedder".
+ * @type {[RegExp, string][]}
  */
-const FORBIDDEN = "the Content Security Policy has to allow 'wasm-unsafe-eval'";
+const REFUSALS = [
+  [/by CSP|ty policy/i, "the Content Security Policy has to allow 'wasm-unsafe-eval'"],
+  [/by embedder/, 'this runtime compiles no bytes: give load({ wasm }) a WebAssembly.Module'],
+];
 
 /**
  * @param {string} text
@@ -161,7 +166,7 @@ const FORBIDDEN = "the Content Security Policy has to allow 'wasm-unsafe-eval'";
  */
 function failed(text, cause) {
   const reason = cause === undefined ? '' : `: ${cause?.message ?? cause}`;
-  const what = /by CSP|ty policy/i.test(reason) ? FORBIDDEN : text;
+  const [, what = text] = REFUSALS.find(([words]) => words.test(reason)) ?? [];
   return new AddnormError('WASM_LOAD', what + reason, { cause });
 }
 
