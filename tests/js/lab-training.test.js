@@ -8,6 +8,7 @@ import { CAPACITY, Curves, SMOOTHING } from '../../web/demo/panels/training/curv
 import en from '../../web/demo/panels/training/en.js';
 import { GRID } from '../../web/demo/panels/training/pictures.js';
 import * as plans from '../../web/demo/panels/training/plan.js';
+import { tableOfPlane } from '../../web/demo/panels/training/plane-table.js';
 import { RECIPES, TASKS, TRAINING_PROPS } from '../../web/demo/panels/training/state.js';
 import { Trainer } from '../../web/demo/panels/training/trainer.js';
 import zh from '../../web/demo/panels/training/zh.js';
@@ -344,6 +345,29 @@ test('the plane shows what the model answers at each cell', () => {
     assert.ok(Math.abs(sure[cell] / 255 - 1 / (1 + Math.exp(-Math.abs(a - b)))) < 0.003);
   }
   made.dispose();
+});
+
+test('a point of the plane is two columns of its CSV, with all digits, and one of the table that is read', () => {
+  // Four cells: a at the left, b at the right; the second row is the upper one.
+  const task = { points: Float32Array.of(-1.3333, 0.25, 0.1, -2), labels: [1, 1], extent: 2 };
+  const { head, rows, exact } = tableOfPlane(
+    task,
+    [{ name: 'A' }, { name: 'B', picture: { classes: [0, 1, 0, 1] } }],
+    en,
+  );
+  assert.deepEqual(
+    [head, ...rows],
+    [
+      ['point', 'class', 'A', 'B'],
+      ['(−1.33, 0.250)', 'b', '–', 'a'],
+      ['(0.100, −2.00)', 'b', '–', 'b'],
+    ],
+  );
+  assert.deepEqual(exact(), [
+    ['x', 'y', 'class', 'A', 'B'],
+    [Math.fround(-1.3333), 0.25, 'b', '–', 'a'],
+    [Math.fround(0.1), -2, 'b', '–', 'b'],
+  ]);
 });
 
 test('answers, predictions and text are those of the model', () => {

@@ -40,7 +40,7 @@ function palette() {
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
  * @param props.table the same figures: { head: string[], rows: (string|node)[][] }, or a function that gives them when they
- *   are wanted
+ *   are wanted; exact: () => what is saved in its place, as in exact-table.jsx
  * @param props.live { tick: a signal, data: () => uPlot's }: at every tick the same lines get new data
  * @param props.controls nodes in the card's head
  * @param props.small one of many: a low plot
@@ -213,7 +213,15 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
     ahead.current += step;
   };
 
-  const entry = useChartExport({ card, drawn, catchUp, title, note, table: <Figures of={table} /> });
+  const entry = useChartExport({
+    card,
+    drawn,
+    catchUp,
+    title,
+    note,
+    table: <Figures of={table} />,
+    exact: table.exact,
+  });
   return (
     <section class={`card chart ${small ? 'small' : ''}`} ref={card}>
       <div class="card-head">

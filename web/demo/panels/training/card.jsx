@@ -8,7 +8,7 @@ import { ExportChart } from '../../shell/export-menu.jsx';
 /**
  * @param {object} props
  * @param props.title @param props.note @param props.empty whether there is nothing to show yet
- * @param props.table () => { head, rows } of texts
+ * @param props.table () => { head, rows } of texts, exact: () => what is saved in their place, if that is something else
  * @param props.plain whether what is shown is text already, so that a table is only for saving
  */
 export function Card({ title, note, empty, table, plain, class: look = '', children }) {
@@ -23,8 +23,8 @@ export function Card({ title, note, empty, table, plain, class: look = '', child
       return card.current?.querySelector('figure canvas') ? async () => contentOf(card.current) : undefined;
     },
     table: () => {
-      const { head, rows } = table();
-      return [head, ...rows];
+      const { head, rows, exact } = table();
+      return exact?.() ?? [head, ...rows];
     },
   };
   useExport(entry);

@@ -5,6 +5,7 @@ import { text } from '../../session.js';
 import { Canvas, paintCells } from './canvas.jsx';
 import { parse, pixels } from './colors.js';
 import { Figures, reached } from './figures.jsx';
+import { tableOfPlane } from './plane-table.js';
 import { pictures, runs, slow, task, ticks } from './session.js';
 
 export function Plane() {
@@ -69,28 +70,8 @@ function drawPoint(context, label, x, y, r, color) {
   context.stroke();
 }
 
-const SOME = 8;
-
-// Some held-out points, with the class that each configuration's picture gives the cell that they are in.
 export function planeTable() {
   slow.value;
-  const t = text.value.training;
-  const { points, labels, extent } = task.peek();
-  const cellOf = (value, side) => Math.min(side - 1, Math.max(0, Math.floor(((value + extent) * side) / (2 * extent))));
-  const classAt = (picture, x, y) => {
-    if (!picture?.classes) return '–';
-    const side = Math.sqrt(picture.classes.length);
-    return t.className(picture.classes[cellOf(y, side) * side + cellOf(x, side)]);
-  };
-  return {
-    head: [t.point, t.class, ...runs.peek().map((_, i) => nameOf(i))],
-    rows: Array.from({ length: Math.min(SOME, labels.length) }, (_, i) => {
-      const [x, y] = [points[2 * i], points[2 * i + 1]];
-      return [
-        `(${number(x)}, ${number(y)})`,
-        t.className(labels[i]),
-        ...runs.peek().map(({ id }) => classAt(pictures.peek().get(id), x, y)),
-      ];
-    }),
-  };
+  const figures = runs.peek().map(({ id }, i) => ({ name: nameOf(i), picture: pictures.peek().get(id) }));
+  return tableOfPlane(task.peek(), figures, text.value.training);
 }

@@ -10,9 +10,10 @@ import { useExport } from './registry.js';
  * @param chart.catchUp ref of what brings it up to date
  * @param chart.title @param chart.note
  * @param chart.table its table as a node
+ * @param chart.exact () => rows in place of it, as parts/exact-table.jsx has them, if there are such
  * @returns an entry as in registry.js, which is known to the page's export menu too
  */
-export function useChartExport({ card, drawn, catchUp, title, note, table }) {
+export function useChartExport({ card, drawn, catchUp, title, note, table, exact }) {
   const entry = {
     place: card,
     title,
@@ -29,6 +30,7 @@ export function useChartExport({ card, drawn, catchUp, title, note, table }) {
     },
     table: () => {
       catchUp.current();
+      if (exact) return exact();
       const [head, ...rows] = rowsOf(table);
       return exactRows({ head, rows }, drawn.current?.data ?? [], [number, percent, axisNumber]);
     },
