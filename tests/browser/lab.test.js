@@ -491,9 +491,41 @@ test('speed: every variant is measured, with its spread, its cost and its place 
   for (const [i, [, kernel, , time, share]] of parts.entries()) {
     if (kernel !== 'block') isShare(share, seconds(time), seconds(parts[i < 5 ? 4 : 9][3]), kernel);
   }
-  assert.equal(await below('LayerNorm against RMSNorm').locator('tbody tr').count(), 2, 'a row for each width');
+  const norms = below('LayerNorm against RMSNorm').locator('tbody tr');
+  assert.deepEqual(
+    await norms.evaluateAll((rows) => rows.map((row) => row.cells[1].textContent)),
+    ['4 × 128', '4 × 576'],
+    'of each configuration',
+  );
   for (const title of ['Time against tokens', 'Time against width'])
     assert.equal(await below(title).locator('canvas').count(), 1);
+  // Saved: the figures of the table and of the chart in plain numbers, in one unit.
+  const savedFrom = async (title) => {
+    await page.click('nav button:has-text("Export")');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click(`.export-list li:has-text("${title}") >> text=CSV`),
+    ]);
+    const [head, ...lines] = readFileSync(await download.path(), 'utf8')
+      .slice(1)
+      .trim()
+      .split('\r\n');
+    return [head, ...lines.map((line) => line.split(','))];
+  };
+  const [head, ...saved] = await savedFrom('Every variant in figures');
+  assert.match(head, /^configuration,variant,tokens,time per forward \(µs\),/);
+  assert.equal(saved.length, timings.length);
+  for (const [i, cells] of saved.entries()) {
+    const shown = seconds(timings[i][3]);
+    assert.ok(Math.abs((1e-6 * cells[3]) / shown - 1) < 0.006, `${cells[3]} µs are ${shown} s`);
+  }
+  const [sizes, ...sweep] = await savedFrom('Time against tokens');
+  assert.match(sizes, /^tokens,A A \(µs\),/);
+  assert.deepEqual(
+    sweep.map(([rows]) => rows),
+    ['1', '2', '4', '8', '16', '64', '256', '1024'].slice(0, sweep.length),
+  );
+  assert.ok(sweep.length > 0 && sweep.every(([, time]) => Number(time) > 0));
   await below('Where the time goes').scrollIntoViewIfNeeded();
   await page.screenshot({ path: join(shots, 'speed-parts.png') });
 

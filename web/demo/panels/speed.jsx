@@ -1,8 +1,9 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
 import { batchesText, count, hasSpread, number, roughPercent, si, spread } from '../format.js';
-import { Table } from '../parts/chart.jsx';
+import { nameOf } from '../parts/chart.jsx';
 import { lookOf } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
+import { ExactTable } from '../parts/exact-table.jsx';
 import { InputControl } from '../parts/input-control.jsx';
 import { errorWords } from '../parts/module-error.jsx';
 import { Roofline } from '../parts/roofline.jsx';
@@ -13,12 +14,14 @@ import { VARIANTS } from '../state.js';
 import { addTexts } from '../texts/index.js';
 import { Norms, Parts, Sweep } from './speed/cards.jsx';
 import en from './speed/en.js';
+import { exactCosts, exactTimings } from './speed/figures.js';
 import zh from './speed/zh.js';
 
 addTexts('parts', { en, zh });
 
 // In place of a figure: on its way, or not coming.
 const waiting = () => (cancelled.value ? '–' : '…');
+const names = () => picks.configs.map((_, index) => nameOf(index));
 
 export function SpeedPanel() {
   const t = text.value;
@@ -181,9 +184,10 @@ function Timings() {
   return (
     <section class="card">
       <h2>{s.table}</h2>
-      <Table
+      <ExactTable
         head={[s.configuration, s.variant, s.tokens, s.time, s.rate, s.ofPeak, s.tokensPerSecond, s.batches]}
         rows={rows}
+        exact={() => exactTimings(results.value, names(), capabilities, t)}
         caption={s.table}
       />
       {batches.length > 0 && <p class="note table-note">{t.forward.timeNote(batchesText(batches))}</p>}
@@ -213,9 +217,10 @@ function Costs() {
     <section class="card">
       <h2>{s.cost}</h2>
       <p class="note">{s.costNote}</p>
-      <Table
+      <ExactTable
         head={[s.configuration, s.tokens, s.parameters, s.flops, s.weights, s.bytes, s.memory]}
         rows={rows}
+        exact={() => exactCosts(results.value, names(), t)}
         caption={s.cost}
       />
     </section>

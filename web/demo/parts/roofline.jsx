@@ -3,9 +3,10 @@ import { number, power, powers, roughPercent, si, spread } from '../format.js';
 import { standing } from '../roofline.js';
 import { cancelled, catalog, picks, results, text } from '../session.js';
 import { VARIANTS } from '../state.js';
-import { Chart, FAMILY, labelWidth, ROOMY, shortName } from './chart.jsx';
+import { Chart, FAMILY, labelWidth, nameOf, ROOMY, shortName } from './chart.jsx';
 import { LETTERS } from './configs.jsx';
 import { ConfigName } from './controls.jsx';
+import { inUnit, quartileHeads, quartiles } from './exact.js';
 import { drawMarker } from './marker.jsx';
 import { errorWords } from './module-error.jsx';
 
@@ -124,7 +125,7 @@ export function Roofline() {
       build={build}
       deps={[results.value, configs.map(({ name }) => name).join('\n'), selected, main, t]}
       readout={readout}
-      table={{ head: r.head, rows: configs.flatMap((_, index) => rowsOf(index)) }}
+      table={{ head: r.head, rows: configs.flatMap((_, index) => rowsOf(index)), exact: () => exactPlaces(places, t) }}
     />
   );
 }
@@ -290,4 +291,40 @@ function rowsOf(index) {
   if (rows.length > 0) return rows;
   const reason = (entry?.error ?? entry?.timeError)?.message;
   return [[name, ...rest([reason ?? (cancelled.value ? '–' : '…')])]];
+}
+
+// The same as it is saved.
+function exactPlaces(places, { roofline: r, speed }) {
+  const [configuration, variant, ofRoof, bound, ofPeak, rate, roof, intensity, peak, reading] = r.head;
+  const limit = (what, unit) => [...quartileHeads(what, unit, speed.quartiles), r.measurements(what)];
+  return [
+    [
+      configuration,
+      variant,
+      inUnit(ofRoof, '%'),
+      bound,
+      inUnit(ofPeak, '%'),
+      rate,
+      roof,
+      intensity,
+      ...limit(peak, 'GFLOP/s'),
+      ...limit(reading, 'GB/s'),
+      inUnit(r.workingSet, 'B'),
+    ],
+    ...places.map((place) => [
+      nameOf(place.index),
+      place.variant,
+      100 * place.ofRoof,
+      r.bound[place.bound],
+      100 * place.ofPeak,
+      place.rate / 1e9,
+      place.roof / 1e9,
+      place.intensity,
+      ...quartiles(place.peak, 1e-9),
+      place.peak.count,
+      ...quartiles(place.read, 1e-9),
+      place.read.count,
+      place.read.bytes,
+    ]),
+  ];
 }

@@ -303,6 +303,7 @@ export default {
     ofPeak: 'of the peak',
     tokensPerSecond: 'tokens/s',
     batches: 'batches × repeats',
+    quartiles: [(what) => `${what}, lower quartile`, (what) => `${what}, upper quartile`],
     parameters: 'parameters',
     flops: 'FLOPs',
     weights: 'weights',
@@ -340,6 +341,8 @@ export default {
       'reading',
       'how often: peak · reading',
     ],
+    measurements: (what) => `${what}, how often`,
+    workingSet: 'read over',
     bound: { arithmetic: 'arithmetic', memory: 'memory' },
     readout: (intensity) => `${intensity}\u202fFLOP/B; GFLOP/s = share of its roof:`,
     explain:

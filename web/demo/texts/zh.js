@@ -360,6 +360,7 @@ export default {
     ofPeak: '占峰值',
     tokensPerSecond: '词元/秒',
     batches: '批数 × 每批次数',
+    quartiles: [(what) => `${what} 下四分位数`, (what) => `${what} 上四分位数`],
     parameters: '参数量',
     flops: '浮点运算量',
     weights: '权重',
@@ -397,6 +398,8 @@ export default {
       '读取带宽',
       '测量次数：峰值 · 读取',
     ],
+    measurements: (what) => `${what}测量次数`,
+    workingSet: '读取的数据量',
     bound: { arithmetic: '算力', memory: '内存' },
     readout: (intensity) => `${intensity}\u202fFLOP/B；GFLOP/s = 占上限之比：`,
     explain:

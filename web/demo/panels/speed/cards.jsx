@@ -1,21 +1,25 @@
 // Where a block's time goes, LayerNorm beside RMSNorm, and how the time grows with rows and width.
 import { count, number, roughPercent, si, spread } from '../../format.js';
 import { logAxis } from '../../parts/axes.js';
-import { Chart, labelWidth, nameOf, ROOMY, shortName, Table } from '../../parts/chart.jsx';
+import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { ConfigName } from '../../parts/controls.jsx';
 import { curveData, curveSeries, markLine } from '../../parts/curves.js';
+import { ExactTable } from '../../parts/exact-table.jsx';
 import { LETTERS, lookOf } from '../../parts/look.js';
 import { cancelled, panelResults, picks, text } from '../../session.js';
+import { compareNorms, exactNorms, exactParts, exactSweep, normsOf } from './figures.js';
 import './style.css';
 
 const waiting = () => (cancelled.value ? '–' : '…');
 const speed = () => panelResults.value.speed?.value ?? {};
 /** Those of configurations that are there. */
 const current = (list = []) => list.slice(0, picks.configs.length);
+const names = () => picks.configs.map((_, index) => nameOf(index));
 
 // ---- The parts of a block
 
 const totalOf = ({ parts }) => parts.reduce((sum, { calls, median }) => sum + calls * median, 0);
+const lengthOf = ({ calls, median }) => Math.max(0, calls * median); // a difference may be negative
 const labelOf = ({ name, calls }) =>
   calls > 1 ? `${calls} × ${text.value.parts.names[name]}` : text.value.parts.names[name];
 
@@ -29,7 +33,12 @@ export function Parts() {
       <div class="parts" aria-hidden="true">
         {list.map((one, index) => one.block && <PartBars key={index} {...{ one, index }} />)}
       </div>
-      <Table head={t.head} rows={picks.configs.flatMap((_, index) => partRows(list[index], index))} caption={t.title} />
+      <ExactTable
+        head={t.head}
+        rows={picks.configs.flatMap((_, index) => partRows(list[index], index))}
+        exact={() => exactParts(list, names(), text.value)}
+        caption={t.title}
+      />
       <p class="note table-note">{t.explain}</p>
     </section>
   );
@@ -48,7 +57,7 @@ function PartBars({ one, index }) {
         <span class="parts-name">{t.apart}</span>
         <span class="parts-track">
           {parts.map((part) => (
-            <span key={part.name} class={`part part-${part.name}`} style={width(part.calls * part.median)}>
+            <span key={part.name} class={`part part-${part.name}`} style={width(lengthOf(part))}>
               <span>{labelOf(part)}</span>
             </span>
           ))}
@@ -87,24 +96,38 @@ const rateOf = ({ flops, bytes, median }) => {
 
 export function Norms() {
   const t = text.value.parts;
-  const { norms } = speed();
-  const rows = (norms ?? []).map(({ d, rows: tokens, layer, rms }) => {
-    const whole = current(speed().parts).find((one) => one.d === d)?.block;
-    return [
-      `${count(tokens)} × ${count(d)}`,
-      spread(layer, 's'),
-      spread(rms, 's'),
-      number(layer.median / rms.median, 2),
-      whole ? roughPercent(Math.max(0, layer.median - rms.median) / whole.median) : '–',
-    ];
-  });
+  const { norms = [] } = speed();
+  const list = current(speed().parts);
   return (
     <section class="card">
       <h2>{t.norms}</h2>
       <p class="note">{t.normsNote}</p>
-      <Table head={t.normsHead} rows={rows.length > 0 ? rows : [[waiting(), '–', '–', '–', '–']]} caption={t.norms} />
+      <ExactTable
+        head={t.normsHead}
+        rows={picks.configs.map((_, index) => normRow(list[index], norms, index))}
+        exact={() => exactNorms(list, norms, names(), text.value)}
+        caption={t.norms}
+      />
     </section>
   );
+}
+
+function normRow(one, norms, index) {
+  const t = text.value;
+  const name = <ConfigName key="name" index={index} />;
+  const compared = one && compareNorms(one, norms);
+  const isOver = one && (!one.d || normsOf(norms, one)); // no such block, no such width
+  if (!compared) return [name, isOver ? '–' : waiting(), ...Array(4).fill('–')];
+  const { layer, rms, ratio, share, unclear } = compared;
+  const difference = share === null ? t.parts.unmeasured : roughPercent(share);
+  return [
+    name,
+    `${count(one.rows)} × ${count(one.d)}`,
+    spread(layer, 's'),
+    spread(rms, 's'),
+    number(ratio, 2),
+    unclear ? `${difference}${t.sign.semicolon}${t.parts.unclear}` : difference,
+  ];
 }
 
 // ---- Time against rows and width
@@ -113,8 +136,11 @@ export function Norms() {
 export function Sweep({ of }) {
   const t = text.value;
   const { configs } = picks;
-  const { sizes = [], lines = [] } = speed()[of] ?? {};
+  const { sizes = [], lines = [], reasons = [] } = speed()[of] ?? {};
   const all = current(lines);
+  const missing = current(reasons).flatMap((reason, index) =>
+    reason ? `${nameOf(index)}${t.sign.colon}${t.parts.missing[reason]}` : [],
+  );
   // Sizes that no configuration reaches are not drawn.
   const end = sizes.findLastIndex((_, i) => all.some((line) => line[i])) + 1;
   const shown = sizes.slice(0, end);
@@ -155,8 +181,8 @@ export function Sweep({ of }) {
   return (
     <Chart
       title={t.parts.sweeps[of]}
-      note={t.parts.sweepNotes[of]}
-      empty={curves.length === 0}
+      note={[t.parts.sweepNotes[of], ...(curves.length > 0 ? missing : [])].join(t.sign.semicolon)}
+      empty={curves.length === 0 && (missing.join(t.sign.semicolon) || (cancelled.value ? t.run.cancelled : true))}
       build={build}
       deps={[speed()[of], configs.map(({ name }) => name).join('\n'), t]}
       readout={(i) =>
@@ -165,6 +191,10 @@ export function Sweep({ of }) {
       table={{
         head: [t.parts.sizeHead[of], ...curves.map(({ index }) => nameOf(index))],
         rows: shown.map((size, i) => [String(size), ...curves.map(({ median }) => said(median[i]))]),
+        exact: () => {
+          const measured = curves.map(({ index }) => ({ name: nameOf(index), line: all[index] }));
+          return exactSweep(t.parts.sizeHead[of], shown, measured, missing, t);
+        },
       }}
     />
   );

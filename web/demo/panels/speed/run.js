@@ -1,6 +1,7 @@
 // The Speed panel's half in the worker: the parts of every block, LayerNorm beside RMSNorm, and time against rows and width.
 import { estimate, HEAVY_BYTES, measure, rowsWithin } from '../../compute.js';
 import { completed } from '../../fields.js';
+import { normsOf } from './figures.js';
 import { blockToTime, breakdown, partsOf, rivalsOf } from './parts.js';
 
 const ROWS = [1, 2, 4, 8, 16, 64, 256, 1024];
@@ -15,9 +16,10 @@ const KEPT = 400; // each some hundred bytes
 const kept = new Map();
 
 /**
- * As in panels/runs.js. Sends parts: of each configuration breakdown() with its rows, or { reason }; norms: of each width
- * { d, rows, times }; sweeps: { rows: { sizes, lines }, width: { sizes, lines } }, a line of each configuration: times, null
- * where it is too large or impossible.
+ * As in panels/runs.js. Sends parts: of each configuration breakdown() with its rows and its width d, or { reason }, with rows
+ * and d where there is such a block; norms: of each such shape { d, rows, layer, rms },
+ * without the times where the width itself is refused; rows and width: { sizes, lines, reasons },
+ * a line of each configuration: times, null where it is too large or impossible; a reason where it is so throughout, else null.
  */
 export async function speedRun({ configs, rows, variant }, { an, undisturbed, progress, send }) {
   const sweeps = { rows: ROWS, width: WIDTHS };
@@ -41,26 +43,29 @@ export async function speedRun({ configs, rows, variant }, { an, undisturbed, pr
     done++;
     send({ parts: [...parts] });
   }
+  // On as many tokens as the block had: else the share of its time would be of another amount of work.
   const norms = [];
-  for (const d of new Set(parts.flatMap((one) => one.d ?? []))) {
-    norms.push(await known(['norms', d, rows], () => normTimes(an, d, rows, time)));
+  for (const one of parts) {
+    if (one.d && !normsOf(norms, one)) {
+      norms.push(await known(['norms', one.d, one.rows], () => normTimes(an, one, time)));
+      send({ norms: [...norms] });
+    }
     done++;
-    send({ norms: [...norms] });
   }
   for (const [name, sizes] of Object.entries(sweeps)) {
-    const lines = configs.map(() => []);
+    const passes = configs.map(() => []);
     for (const size of sizes) {
       for (const [i, fields] of configs.entries()) {
         const at = name === 'rows' ? [fields, size] : [scaled(fields, size, an), SWEEP_ROWS];
-        lines[i].push(await known(['sweep', ...at], () => passTime(an, ...at, time)));
+        passes[i].push(await known(['sweep', ...at], () => passTime(an, ...at, time)));
       }
       done++;
     }
-    send({ [name]: { sizes, lines } });
+    const lines = passes.map((line) => line.map((pass) => (pass.reason ? null : pass)));
+    const reasons = passes.map((line) => (line.every(({ reason }) => reason) ? line[0].reason : null));
+    send({ [name]: { sizes, lines, reasons } });
   }
 }
-
-const isHeavy = (an, fields) => estimate(completed(fields, an.fields)).bytes > HEAVY_BYTES;
 
 /** A scope that may wait: what is made in it is given back at its end. */
 async function within(an, act) {
@@ -84,11 +89,13 @@ async function within(an, act) {
 }
 
 async function partsTimes(an, fields, asked, time) {
-  if (isHeavy(an, fields)) return { reason: 'large' };
-  const rows = rowsWithin(asked, estimate(completed(fields, an.fields)));
+  const values = completed(fields, an.fields);
+  const size = estimate(values);
+  const rows = rowsWithin(asked, size);
+  if (size.bytes > HEAVY_BYTES) return { reason: 'large', rows, d: values.d_model };
   try {
     return await within(an, async (own) => {
-      const { values, subjects } = partsOf(own, fields, rows);
+      const subjects = partsOf(own, fields, rows);
       return { rows, d: values.d_model, ...breakdown(subjects, await time(subjects, PARTS)) };
     });
   } catch (error) {
@@ -97,31 +104,38 @@ async function partsTimes(an, fields, asked, time) {
   }
 }
 
-const normTimes = (an, d, rows, time) =>
-  within(an, async (own) => {
-    const [layer, rms] = await time(rivalsOf(own, rows, d), PARTS);
-    return { d, rows, layer, rms };
-  });
+async function normTimes(an, { d, rows }, time) {
+  try {
+    return await within(an, async (own) => {
+      const [layer, rms] = await time(rivalsOf(own, rows, d), PARTS);
+      return { d, rows, layer, rms };
+    });
+  } catch (error) {
+    if (!error.code) throw error;
+    return { d, rows }; // of a block that is refused for its width; said where it stands
+  }
+}
 
 /** The same configuration in another width, its hidden one in proportion. */
 function scaled(fields, width, an) {
   const { d_model, d_ff } = completed(fields, an.fields);
-  return { ...fields, d_model: width, ...(d_ff && { d_ff: Math.max(1, Math.round((d_ff * width) / d_model)) }) };
+  return { ...fields, d_model: width, ...(d_ff > 0 && { d_ff: Math.max(1, Math.round((d_ff * width) / d_model)) }) };
 }
 
-/** null where it would take too long, or where there is no such block (heads or groups that do not divide its width). */
+/** { reason } where it would take too long, or where there is no such block (heads or groups that do not divide its width). */
 async function passTime(an, fields, rows, time) {
   const size = estimate(completed(fields, an.fields));
-  if (size.bytes > HEAVY_BYTES || rowsWithin(rows, size, SWEEP_FLOPS) < rows) return null;
+  if (size.bytes > HEAVY_BYTES) return { reason: 'large' };
+  if (rowsWithin(rows, size, SWEEP_FLOPS) < rows) return { reason: 'long' };
   try {
     return await within(an, async (own) => {
       const block = blockToTime(own, fields);
       const x = own.random([1, rows, fields.d_model ?? block.config.d_model], { seed: 1 });
-      const [{ median, low, high }] = await time([{ run: () => block.forward(x).dispose() }], SWEEP);
-      return { median, low, high };
+      const [{ median, low, high, count }] = await time([{ run: () => block.forward(x).dispose() }], SWEEP);
+      return { median, low, high, count };
     });
   } catch (error) {
     if (!error.code) throw error;
-    return null;
+    return { reason: 'impossible' };
   }
 }
