@@ -167,7 +167,7 @@ test('CSV: both norms in µs with their quartiles, whose block it is, and why th
   near(columns['LayerNorm (µs)'][0], 30);
   near(columns['RMSNorm, upper quartile (µs)'][1], 860);
   near(columns['difference, of the block’s time (%)'][1], -1);
-  assert.deepEqual(columns.remark, ['', 'quartiles overlap', 'block not measured: more than 16 million weights', '']);
+  assert.deepEqual(columns.remark, ['', 'quartiles overlap', 'not measured: over 16 million weights', '']);
 });
 
 test('CSV: times, rates and sizes in one unit a column, with all digits', () => {

@@ -119,14 +119,15 @@ function normRow(one, norms, index) {
   const isOver = one && (!one.d || normsOf(norms, one)); // no such block, no such width
   if (!compared) return [name, isOver ? '–' : waiting(), ...Array(4).fill('–')];
   const { layer, rms, ratio, share, unclear } = compared;
-  const difference = share === null ? t.parts.unmeasured : roughPercent(share);
   return [
     name,
     `${count(one.rows)} × ${count(one.d)}`,
     spread(layer, 's'),
     spread(rms, 's'),
     number(ratio, 2),
-    unclear ? `${difference}${t.sign.semicolon}${t.parts.unclear}` : difference,
+    share === null
+      ? t.parts.unmeasured
+      : [roughPercent(share), ...(unclear ? [t.parts.unclear] : [])].join(t.sign.semicolon),
   ];
 }
 

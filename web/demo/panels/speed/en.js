@@ -27,7 +27,7 @@ export default {
     'difference, of the block’s time',
   ],
   unclear: 'quartiles overlap',
-  unmeasured: 'block not measured: more than 16 million weights',
+  unmeasured: 'not measured: over 16 million weights',
   sweeps: { rows: 'Time against tokens', width: 'Time against width' },
   sweepNotes: {
     rows: 'µs per forward of this many tokens; log scale; median, band from quartile to quartile',

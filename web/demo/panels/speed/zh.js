@@ -19,7 +19,7 @@ export default {
   normsNote: '两种归一化各一次，词元数与块相同，均带各自的权重，轮流测量；差值以占该块耗时（见上）的百分比表示',
   normsHead: ['配置', '词元数 × 宽度', 'LayerNorm', 'RMSNorm', 'LayerNorm ÷ RMSNorm', '差值占整块时间'],
   unclear: '四分位区间重叠',
-  unmeasured: '整块未测：权重超过 1600 万',
+  unmeasured: '未测：权重超过 1600 万',
   sweeps: { rows: '时间与词元数', width: '时间与宽度' },
   sweepNotes: {
     rows: '该词元数的一次前向耗时，µs；对数刻度；中位数，色带为四分位之间',
