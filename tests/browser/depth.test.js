@@ -1,6 +1,7 @@
 // The Depth panel in Chromium: the first visit against the package in Node, its switches, cursors, faults and sizes.
 // Screenshots go to dist/screenshots.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openLab, openPage, settled, shots, skip, still } from './harness.js';
@@ -33,6 +34,16 @@ const quantile = (list, share) => {
   return sorted[low] + (at - low) * ((sorted[low + 1] ?? 0) - sorted[low] || 0);
 };
 const median = (list) => quantile(list, 0.5);
+
+/** What a chart is saved as, from the menu of its card. */
+async function saved(page, card, format) {
+  await page.click(`${card} .disclosure button`);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.click(`${card} .formats button:text-is("${format}")`),
+  ]);
+  return readFileSync(await download.path(), 'utf8');
+}
 
 /** The stacks of a configuration in Node: for each seed the probe, gradients for an output gradient of norm 1. */
 async function inNode(config, seeds, shape = [2, 16]) {
@@ -205,6 +216,50 @@ test('one cursor for all charts; a quantity becomes the large one; ratios to A',
   near(cells[5], median(pre.probes.map(({ rms }, n) => rms[4] / post.probes[n].rms[4])), 'RMS by that of A');
   near(cells[8], Math.sqrt(pre.theory.stream[4] / post.theory.stream[4]), 'predicted');
   await page.waitForFunction(() => /dshow=rms/.test(location.hash) && /dbya=on/.test(location.hash));
+
+  // Saved is every figure with all its digits, each under what it is.
+  const [head, ...rows] = (await saved(page, '.depth-main', 'CSV')).slice(1).trim().split('\r\n');
+  assert.equal(
+    head,
+    'block,A Post-Norm ÷ A,A lower quartile ÷ A,A upper quartile ÷ A,A predicted ÷ A,' +
+      'B Pre-Norm ÷ A,B lower quartile ÷ A,B upper quartile ÷ A,B predicted ÷ A',
+  );
+  assert.equal(rows.length, 5);
+  for (const [k, row] of rows.entries()) {
+    const ratios = pre.probes.map(({ rms }, n) => rms[k] / post.probes[n].rms[k]);
+    const spread = [0.5, 0.25, 0.75].map((share) => quantile(ratios, share));
+    const predicted = Math.sqrt(pre.theory.stream[k] / post.theory.stream[k]);
+    for (const [c, value] of [k, 1, 1, 1, 1, ...spread, predicted].entries())
+      assert.ok(Math.abs(Number(row.split(',')[c]) - value) < 1e-13, `row ${k}, column ${c} of ${row}`);
+  }
+
+  // Every chart says that it shows ratios or differences: in its title, its note, at its axis, to a screen reader, as a file.
+  const charts = await page.$$eval('.chart', (all) =>
+    all.map((card) => [card.querySelector('h2').textContent, card.querySelector('.readout').textContent]),
+  );
+  assert.equal(charts.length, 5);
+  for (const [title, note] of charts) {
+    const [sign, words] = /^Cosine/.test(title) ? ['−', 'minus'] : ['÷', 'divided by'];
+    assert.ok(title.endsWith(` ${sign} A`), title);
+    assert.match(note, new RegExp(`${words} that of A, seed by seed`));
+  }
+  const cosine = '.chart:has(h2:text-is("Cosine of streams − A"))';
+  assert.match(await page.getAttribute(`${cosine} .plot`, 'aria-label'), /^Cosine of streams − A\. /);
+  const svg = await saved(page, cosine, 'SVG');
+  const texts = [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
+  assert.deepEqual([texts[0], texts.includes('− A')], ['Cosine of streams − A', true]);
+  assert.match(texts.join(' '), /minus that of A, seed by seed/);
+  await page.focus(`${cosine} .plot`);
+  for (let i = 0; i < 2; i++) await page.keyboard.press('ArrowRight');
+  await page.waitForSelector(`${cosine} .readout:text-matches("^1, − A: +A 0 +B ")`);
+  await page.screenshot({ path: join(shots, 'depth-by-a.png') });
+
+  // One alone is compared with nothing.
+  await page.evaluate(() => {
+    location.hash = '#v=2&dseeds=3&blocks=4&dshow=rms&dbya=on&c=Only,preset:pre_norm';
+  });
+  await page.waitForSelector('.depth-main h2:text-is("Size of the stream")');
+  await page.waitForSelector('.depth-main tr:last-child td:nth-child(2):text-matches("^1\\.[1-9]")');
   await finish();
 });
 

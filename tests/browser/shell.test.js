@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { PANELS } from '../../web/demo/state.js';
 import { POLICY } from '../../web/plugins/policy.js';
+import { activations } from '../js/reference.js';
 import { launch, oneFile, openLab, openPage, serve, settled, shots, show, siteFolder, skip, still } from './harness.js';
 
 let lab;
@@ -310,6 +311,22 @@ test('a chart is saved as SVG, PNG and CSV, from its card and from the menu', { 
   const shown = await page.textContent('.chart >> nth=1 >> tbody tr:has-text("sum") td');
   assert.equal(Number(sum[1]).toPrecision(3), shown, 'the same number');
   assert.ok(sum[1].length > 10, 'with all its digits');
+
+  // Where the table has some of the points: each with all digits, and in its own column.
+  await show(page, 'activations');
+  await settled(page);
+  await open();
+  const curves = await saved(page, () => page.click('.export-list li >> nth=0 >> text=CSV'));
+  const [functions, ...points] = curves.content.toString().slice(1).trim().split('\r\n');
+  assert.equal(functions, 'x,A B GELU φ,ReLU φ,SiLU φ');
+  assert.ok(points.length > 30);
+  for (const point of points) {
+    const [x, ...values] = point.split(',').map(Number);
+    for (const [c, name] of ['gelu_erf', 'relu', 'silu'].entries()) {
+      const want = activations[name].f(x);
+      assert.ok(Math.abs(values[c] - want) <= 1e-6 * Math.abs(want), `${name} at ${x}: ${values[c]}`);
+    }
+  }
 
   await page.click('#tab-wiring');
   await settled(page);

@@ -10,8 +10,10 @@ import { depthRun } from '../../web/demo/panels/depth/run.js';
 import { fitted, MAX_WEIGHTS, MAX_WORK, tokensWithin } from '../../web/demo/panels/depth/sizes.js';
 import { MATRICES, QUANTITIES } from '../../web/demo/panels/depth/state.js';
 import { courseOf, figuresOf, lessons, noteKey, wiringOf } from '../../web/demo/panels/depth/summary.js';
+import { tableOfCurves } from '../../web/demo/panels/depth/table.js';
 import { familyOf, stackLike } from '../../web/demo/panels/depth/weights.js';
 import { fieldsOf, PRESETS } from '../../web/demo/presets.js';
+import { toCsv } from '../../web/demo/shell/export/csv.js';
 import { initialState } from '../../web/demo/state.js';
 import en from '../../web/demo/texts/en.js';
 import zh from '../../web/demo/texts/zh.js';
@@ -356,6 +358,66 @@ test('relative to A: ratios seed by seed, differences of cosines; A itself is 1'
   const other = { config: a.config, probes: [{ cosine: [0.75] }] };
   const difference = curves.curveOf({ ...other, index: 1 }, what('cosine'), [0, 1], { reference: shifted });
   assert.deepEqual(difference.median, [null, 0.25]);
+});
+
+test('a picture’s CSV: every cell is what the package gives for its column, with all digits', async () => {
+  const seeds = [5, 6, 7];
+  const asked = jobOf({ seed: 5, depthSeeds: 3 });
+  const { entries } = await run(asked);
+  const sources = ['post', 'pre'].map((placement) => {
+    const own = { d_model: 16, d_ff: 64, depth: 4, init: 'xavier_normal', placement };
+    const probes = seeds.map((seed) =>
+      an.scope(() => {
+        const [x, dy] = [1001, 1002].map((stream) => an.random([asked.sequences, asked.length, 16], { seed, stream }));
+        const { sublayers, stream } = an.stack(own, { seed }).probe(x, dy);
+        return { rms: [...sublayers, stream].map(({ rms }) => rms), cosine: sublayers.map(({ cosine }) => cosine) };
+      }),
+    );
+    return { probes, predicted: an.theory(own, { length: asked.length }).stream.map(Math.sqrt) };
+  });
+  const [a] = sources;
+  // Of three values the quartiles lie halfway between neighbours.
+  const spreadOf = (band, values) => {
+    const [least, middle, most] = values.toSorted((p, q) => p - q);
+    return band === 'range' ? [middle, least, most] : [middle, (least + middle) / 2, (middle + most) / 2];
+  };
+  const drawnNow = (show, reference, band) =>
+    entries.map((entry) => ({
+      index: entry.index,
+      ...curves.curveOf(entry, what(show), [0, 1, 2, 3, 4], { reference, band }),
+    }));
+  for (const [relation, show, band, layers, heads] of [
+    [null, 'rms', 'quartiles', [0, 1, 2, 3, 4], ['Post', 'lower quartile', 'upper quartile', 'predicted']],
+    ['scaled', 'rms', 'range', [0, 1, 2, 3, 4], ['Post ÷ A', 'min ÷ A', 'max ÷ A', 'predicted ÷ A']],
+    [null, 'cosine', 'quartiles', [1, 2, 3, 4], ['Post', 'lower quartile', 'upper quartile']],
+    ['shifted', 'cosine', 'range', [1, 2, 3, 4], ['Post - A', 'min - A', 'max - A']],
+  ]) {
+    const list = drawnNow(show, relation && entries[0], band);
+    const look = { names: ['A Post', 'B Pre'], letters: 'AB', band, relation };
+    const { head, rows } = tableOfCurves([0, 1, 2, 3, 4], list, look, en.depth);
+    const [top, ...lines] = toCsv([head, ...rows])
+      .slice(1)
+      .trim()
+      .split('\r\n');
+    const own = (letter) => heads.map((text) => `${letter} ${text.replace('Post', letter === 'A' ? 'Post' : 'Pre')}`);
+    assert.equal(top, ['block', ...own('A'), ...own('B')].join());
+    assert.equal(lines.length, layers.length);
+    for (const [k, layer] of layers.entries()) {
+      const [at, ...cells] = lines[k].split(',').map(Number);
+      assert.equal(at, layer);
+      const expected = sources.flatMap(({ probes, predicted }) => {
+        const values = probes.map((probe, n) => {
+          const [value, reference] = [probe, a.probes[n]].map((of) => of[show][k]);
+          return { scaled: value / reference, shifted: value - reference }[relation] ?? value;
+        });
+        const foreseen = relation ? predicted[k] / a.predicted[k] : predicted[k];
+        return [...spreadOf(band, values), ...(show === 'rms' ? [foreseen] : [])];
+      });
+      assert.equal(cells.length, expected.length);
+      for (const [c, value] of expected.entries())
+        assert.ok(Math.abs(cells[c] - value) <= 1e-14, `${show} ${relation}, block ${at}, column ${c}: ${cells[c]}`);
+    }
+  }
 });
 
 test('where numbers end: the curve where half of the seeds do, the place named', async () => {

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { number, percent } from '../../web/demo/format.js';
 import { fieldsOf, presetOf } from '../../web/demo/presets.js';
 import { flag } from '../../web/demo/props.js';
-import { exactRows, toCsv } from '../../web/demo/shell/export/csv.js';
+import { toCsv } from '../../web/demo/shell/export/csv.js';
 import { fromFile, ImportError, toFile } from '../../web/demo/shell/export/everything.js';
 import { SvgContext, SvgPath } from '../../web/demo/shell/export/svg-context.js';
 import tourEn from '../../web/demo/shell/tour/en.js';
@@ -89,25 +88,6 @@ test('CSV: figures are numbers for a spreadsheet, and no text is a formula', () 
   const [row] = parseCsv(toCsv([cells]));
   const third = '0.3333333333333333';
   assert.deepEqual(row, ['-3.20e-7', '12.5%', '65536', '41.2 ± 0.6 ms', '', '', third, "'=1+1", "'+x", '-2', "'@a"]);
-});
-
-test('CSV: a chart’s own numbers stand where the table shows their three digits, and nowhere else', () => {
-  const data = [
-    [0, 1, 2],
-    [0.123456, 1234.5678, null],
-    [0.5, 0.25, 0.125],
-  ];
-  const rows = [
-    ['x', number(0.123456), percent(0.5)],
-    ['norm', number(1234.5678), 'other'],
-    ['up', '–', percent(0.125)],
-  ];
-  assert.deepEqual(exactRows({ head: ['step', 'A', 'B'], rows }, data, [number, percent]), [
-    ['step', 'A', 'B'],
-    ['x', 0.123456, 0.5],
-    ['norm', 1234.5678, 'other'],
-    ['up', '–', 0.125],
-  ]);
 });
 
 // ---- Everything

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { axisNumber, number } from '../format.js';
 import { dark, picks, pictured, text } from '../session.js';
 import { useChartExport } from '../shell/export/chart-entry.js';
 import { ExportChart } from '../shell/export-menu.jsx';
@@ -39,8 +40,9 @@ function palette() {
  *   shows through. Without an index it is no configuration's
  * @param props.deps what build depends on
  * @param props.readout (position) => text of all values at a position of the x axis
- * @param props.table the same figures: { head: string[], rows: (string|node)[][] }, or a function that gives them when they
- *   are wanted; exact: () => what is saved in its place, as in exact-table.jsx
+ * @param props.table the same figures: { head: string[], rows: (number|string|node)[][] }, or a function that gives them when
+ *   they are wanted. A number is saved with all its digits; on the page the first column's are the axis's, the others are
+ *   written by format, or as usual. exact: () => what is saved in its place, as in exact-table.jsx
  * @param props.live { tick: a signal, data: () => uPlot's }: at every tick the same lines get new data
  * @param props.controls nodes in the card's head
  * @param props.small one of many: a low plot
@@ -219,8 +221,7 @@ export function Chart({ title, note, build, deps, readout, table, live, controls
     catchUp,
     title,
     note,
-    table: <Figures of={table} />,
-    exact: table.exact,
+    table,
   });
   return (
     <section class={`card chart ${small ? 'small' : ''}`} ref={card}>
@@ -370,17 +371,28 @@ const AT_ONCE = 20; // all hundred would hold the page up
 
 /** The table of a chart; of more rows than `most` every second, third, ... and the last. */
 function Figures({ of: table, most = Infinity, ...rest }) {
-  const { head, rows } = typeof table === 'function' ? table() : table;
+  const { head, rows, format = number } = typeof table === 'function' ? table() : table;
   const stride = Math.ceil(rows.length / most) || 1;
   const some = rows.filter((_, i) => i % stride === 0 || i === rows.length - 1);
   const shown = useGrowing(some.length, Number.isFinite(most) ? AT_ONCE : some.length);
   return (
     <>
       {stride > 1 && <p class="note">{text.value.chart.everyNth(stride)}</p>}
-      <Table head={head} rows={some.slice(0, shown)} busy={shown < some.length} {...rest} />
+      <Table
+        head={head}
+        rows={some.slice(0, shown).map((cells) => written(cells, format))}
+        busy={shown < some.length}
+        {...rest}
+      />
     </>
   );
 }
+
+const written = (cells, format) =>
+  cells.map((cell, column) => {
+    if (typeof cell !== 'number') return cell ?? number(cell);
+    return column === 0 ? axisNumber(cell) : format(cell);
+  });
 
 /** A table in a box of its own, so that the page never scrolls sideways. */
 export function Table({ head, rows, caption, tall, busy }) {

@@ -83,7 +83,7 @@ function CurveChart({ view, of, title, note, symbol, lanes }) {
         rows: Array.from(x)
           .map((_, i) => i)
           .filter((i) => i % TABLE_STEP === 0)
-          .map((i) => [axisNumber(x[i]), ...drawn.map(({ result }) => number(result[of][i]))]),
+          .map((i) => [x[i], ...drawn.map(({ result }) => result[of][i])]),
       })}
     />
   );

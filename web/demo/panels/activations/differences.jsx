@@ -47,7 +47,7 @@ export function DifferenceChart({ view }) {
         head: [a.x, ...lines.map(({ name }) => activationName(name))],
         rows: Array.from(found?.x ?? [], (x, i) => [x, i])
           .filter(([, i]) => i % TABLE_STEP === 0)
-          .map(([x, i]) => [axisNumber(x), ...lines.map(({ shown }) => number(shown[i]))]),
+          .map(([x, i]) => [x, ...lines.map(({ shown }) => shown[i])]),
       })}
     />
   );

@@ -54,7 +54,7 @@ export function ErrorChart({ view }) {
         rows: centers
           .map((x, i) => [x, i])
           .filter(([, i]) => i % 6 === 0)
-          .map(([x, i]) => [axisNumber(x), ...lines.map(({ max }) => number(max[i]))]),
+          .map(([x, i]) => [x, ...lines.map(({ max }) => max[i])]),
       })}
     />
   );

@@ -4,9 +4,9 @@ import { linearAxis, logAxis } from '../../parts/axes.js';
 import { FAMILY, labelWidth, ROOMY, shortName } from '../../parts/chart.jsx';
 import { curveData, curveSeries, markEnd, markLine } from '../../parts/curves.js';
 import { LETTERS } from '../../parts/look.js';
-import { picks, text } from '../../session.js';
+import { text } from '../../session.js';
 import { isBackward, isScaled, isZero } from './curves.js';
-import { axis, broken, curvesOf } from './view.js';
+import { axis, broken, curvesOf, relationOf } from './view.js';
 
 // All charts of the panel have one cursor.
 const SYNC = { key: 'depth' };
@@ -28,8 +28,8 @@ export function pictureOf(quantity) {
 
 const pictures = new WeakMap();
 
-function makePicture({ show }, list) {
-  const logarithmic = isLogarithmic(show, list, picks.depthByA);
+function makePicture(quantity, list) {
+  const logarithmic = isLogarithmic(quantity, list);
   const shown = logarithmic ? list.filter((curve) => !isZero(curve)).map(positive) : list;
   const curves = shown.map((curve) => (curve.count > 1 ? curve : { ...curve, low: null, high: null }));
   const structure = JSON.stringify([
@@ -40,10 +40,11 @@ function makePicture({ show }, list) {
 }
 
 // Gradients always, other sizes where they differ much.
-function isLogarithmic(show, list, byA) {
+function isLogarithmic({ show }, list) {
   if (isBackward(show)) return true;
   const known = measuredOf(list).filter((value) => value > 0);
-  return isScaled(show) && Math.max(...known) > (byA ? WIDE_RATIO : WIDE) * Math.min(...known);
+  const wide = relationOf({ show }) ? WIDE_RATIO : WIDE;
+  return isScaled(show) && Math.max(...known) > wide * Math.min(...known);
 }
 
 function positive(curve) {
@@ -83,7 +84,7 @@ export function drawing({ quantity, small, colors, width }) {
       padding: [8, room, 0, 0],
       cursor: { sync: SYNC },
       scales: { x: { time: false, range: () => [0, Math.max(1, depth())] }, y: scale },
-      axes: [layerAxis(depth, { show, small, colors }), vertical],
+      axes: [layerAxis(depth, { show, small, colors }), { ...vertical, ...relationLabel(quantity, colors) }],
       ...curveSeries(first.curves, colors, { width: small ? 1.5 : 2 }),
     },
     marks: (u) => {
@@ -107,17 +108,25 @@ function verticalAxis(values, { show, logarithmic, small }) {
     : linearAxis(values, { size, space: small ? 28 : 40, most: show === 'cosine' ? 1.02 : undefined });
 }
 
+// At its side what the axis is of, where it is not the quantity itself.
+function relationLabel(quantity, colors) {
+  const relation = relationOf(quantity);
+  return relation && axisLabel(text.value.depth.relative[relation], colors);
+}
+
+const axisLabel = (label, colors) => ({
+  label,
+  labelSize: 18,
+  labelGap: 0,
+  labelFont: `${colors.size}px ${FAMILY}`,
+});
+
 const layerAxis = (depth, { show, small, colors }) => ({
   size: 26,
   grid: { show: false },
   splits: () => layerTicks(depth(), small ? 3 : 5, ['rms', 'gradient'].includes(show)),
   values: (_, splits) => splits.map(axisNumber),
-  ...(!small && {
-    label: text.value.depth.layer,
-    labelSize: 18,
-    labelGap: 0,
-    labelFont: `${colors.size}px ${FAMILY}`,
-  }),
+  ...(!small && axisLabel(text.value.depth.layer, colors)),
 });
 
 // 1 6 12 18 24: about as many as asked for; 0 is the stream before the first block.

@@ -61,6 +61,8 @@ export default {
     dead: () => 'share that is 0 at all tokens',
     saturated: () => 'share where a sigmoid, tanh or dyt is flat',
   },
+  /** Behind what is compared with A. */
+  relative: { scaled: '÷ A', shifted: '− A' },
   relativeNotes: { scaled: 'divided by that of A, seed by seed', shifted: 'minus that of A, seed by seed' },
   logScale: 'log scale',
   lines: (seeds) => `solid measured${seeds > 1 ? `, median of ${seeds} seeds` : ', one seed'}`,

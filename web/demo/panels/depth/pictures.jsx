@@ -4,10 +4,11 @@ import { axisNumber, number } from '../../format.js';
 import { Chart, nameOf } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/look.js';
 import { picks, set, text } from '../../session.js';
-import { isOfSublayer, isScaled, isZero } from './curves.js';
+import { isOfSublayer, isZero } from './curves.js';
 import { drawing, pictureOf } from './drawing.js';
 import { BANDS, QUANTITIES, SUBLAYERS } from './state.js';
-import { axis, broken, entries, job, matrices, mixes, painted, what } from './view.js';
+import { tableOfCurves } from './table.js';
+import { axis, broken, entries, job, matrices, mixes, painted, relationOf, what } from './view.js';
 
 export function Picture() {
   const d = text.value.depth;
@@ -123,12 +124,18 @@ export function SmallPictures() {
   );
 }
 
-const titleOf = ({ show, matrix }) => text.value.depth.titles[show](text.value.depth.symbols[matrix]);
+function titleOf(quantity) {
+  const d = text.value.depth;
+  const { show, matrix } = quantity;
+  const relation = relationOf(quantity);
+  return [d.titles[show](d.symbols[matrix]), relation && d.relative[relation]].filter(Boolean).join(' ');
+}
 
 const NOTHING = { list: [], curves: [], logarithmic: false, structure: '' };
 
 function QuantityChart({ quantity, controls, small }) {
-  const { depthByA, configs } = picks;
+  const { depthBand, configs } = picks;
+  const relation = relationOf(quantity);
   const { list, curves, logarithmic, structure } = entries.value ? pictureOf(quantity) : NOTHING;
   const next = useRef(null); // of what is drawn, set when it is built
   return (
@@ -142,26 +149,33 @@ function QuantityChart({ quantity, controls, small }) {
         next.current = drawn.next;
         return drawn;
       }}
-      deps={[structure, JSON.stringify(quantity), depthByA, configs.map(({ name }) => name).join('\n'), text.value]}
+      deps={[structure, JSON.stringify(quantity), relation, configs.map(({ name }) => name).join('\n'), text.value]}
       live={{ tick: entries, data: () => next.current() }}
       readout={(i) => readout(quantity, i, small)}
       controls={controls}
-      table={() => tableOf(axis.value, list)}
+      table={() => {
+        const look = { names: configs.map((_, index) => nameOf(index)), letters: LETTERS, band: depthBand, relation };
+        return tableOfCurves(axis.value, list, look, text.value.depth);
+      }}
     />
   );
 }
 
-const shortNote = ({ show, matrix, sublayer }) => {
-  const d = text.value.depth;
+function shortNote(quantity) {
+  const { show, matrix, sublayer } = quantity;
+  const { sign, depth: d } = text.value;
+  const relation = relationOf(quantity);
   const of = mixes.value && isOfSublayer(show) ? d.ofSublayer(d.sublayers[sublayer]) : '';
-  return d.notes[show](d.symbols[matrix]) + of;
-};
+  return [d.notes[show](d.symbols[matrix]) + of, relation && d.relativeNotes[relation]]
+    .filter(Boolean)
+    .join(sign.comma);
+}
 
 function noteOf(quantity, list, logarithmic) {
   const { show, matrix } = quantity;
   const t = text.value;
   const d = t.depth;
-  const { depthByA, depthBand, configs } = picks;
+  const { depthBand } = picks;
   const letters = (indices) => indices.map((index) => LETTERS[index]).join(t.sign.list);
   const seeds = Math.max(0, ...list.map(({ count }) => count));
   const missing = show === 'weights' ? withoutMatrix(matrix) : [];
@@ -170,10 +184,7 @@ function noteOf(quantity, list, logarithmic) {
     ({ index }) => broken.value[index] && !list.some((curve) => curve.index === index),
   );
   return [
-    shortNote(quantity) +
-      (depthByA && configs.length > 1
-        ? `${t.sign.comma}${isScaled(show) ? d.relativeNotes.scaled : d.relativeNotes.shifted}`
-        : ''),
+    shortNote(quantity),
     logarithmic && d.logScale,
     seeds > 0 && d.lines(seeds),
     seeds > 1 && d.bandNotes[depthBand],
@@ -194,7 +205,8 @@ const withoutMatrix = (matrix) =>
 function readout(quantity, i, small) {
   const d = text.value.depth;
   const { list, xs } = pictureOf(quantity);
-  const x = axisNumber(xs[i]);
+  const relation = relationOf(quantity);
+  const x = small ? axisNumber(xs[i]) : d.at(axisNumber(xs[i]));
   const said = list
     .filter(({ median }) => median[i] !== null)
     .map(({ index, median, low, high, predicted, count }) => {
@@ -204,26 +216,6 @@ function readout(quantity, i, small) {
       const expected = predicted && predicted[i] !== null ? ` ${d.predictedShort} ${number(predicted[i])}` : '';
       return letter + range + expected;
     });
-  return said.length > 0 ? `${small ? x : d.at(x)}:  ${said.join('   ')}` : '';
-}
-
-function tableOf(xs, list) {
-  const d = text.value.depth;
-  const columns = list.flatMap(({ index, median, low, high, predicted, count }) => [
-    { head: nameOf(index), values: median },
-    ...(count > 2
-      ? [
-          { head: `${LETTERS[index]} ${d.lows[picks.depthBand]}`, values: low },
-          { head: `${LETTERS[index]} ${d.highs[picks.depthBand]}`, values: high },
-        ]
-      : []),
-    ...(predicted ? [{ head: `${LETTERS[index]} ${d.predicted}`, values: predicted }] : []),
-  ]);
-  const rows = xs
-    .map((x, i) => [axisNumber(x), ...columns.map(({ values }) => values[i])])
-    .filter(([, ...cells]) => cells.some((cell) => cell !== null));
-  return {
-    head: [d.layer, ...columns.map(({ head }) => head)],
-    rows: rows.map(([x, ...cells]) => [x, ...cells.map((cell) => number(cell))]),
-  };
+  const place = [x, relation && d.relative[relation]].filter(Boolean).join(text.value.sign.comma);
+  return said.length > 0 ? `${place}:  ${said.join('   ')}` : '';
 }

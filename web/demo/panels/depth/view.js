@@ -1,7 +1,7 @@
 // What the Depth panel shows, from the state and from what the worker has sent.
 import { computed, signal } from '@preact/signals';
 import { panelResults, picks } from '../../session.js';
-import { axisOf, brokenOf, collected, curveOf } from './curves.js';
+import { axisOf, brokenOf, collected, curveOf, isScaled } from './curves.js';
 import { MATRICES } from './state.js';
 import { figuresOf, gradientOf } from './summary.js';
 
@@ -44,24 +44,30 @@ export const broken = computed(() => (entries.value ?? []).map(brokenOf));
 
 export const figures = computed(() => (entries.value ?? []).map((entry) => figuresOf(entry, what.value)));
 
+// A alone is compared with nothing.
+const byA = computed(() => picks.depthByA && configs.value > 1);
+
+/** What is drawn of a quantity: 'scaled', its ratio to A's; 'shifted', its difference from A's; null, the quantity itself. */
+export const relationOf = ({ show }) => (byA.value ? (isScaled(show) ? 'scaled' : 'shifted') : null);
+
 /** A quantity's curves, of each configuration that has it: { index, ...curveOf() }. The same list while nothing changes. */
 export function curvesOf(quantity) {
-  const { depthByA, depthBand, depthTheory } = picks;
-  const text = JSON.stringify([quantity, depthByA, depthBand, depthTheory]);
+  const { depthBand, depthTheory } = picks;
+  const text = JSON.stringify([quantity, byA.value, depthBand, depthTheory]);
   const lists = drawn.get(entries.value) ?? new Map();
   drawn.set(entries.value, lists);
-  if (!lists.has(text)) lists.set(text, makeCurves(quantity, { depthByA, depthBand, depthTheory }));
+  if (!lists.has(text)) lists.set(text, makeCurves(quantity, depthBand, depthTheory));
   return lists.get(text);
 }
 
 const drawn = new WeakMap();
 
-function makeCurves(quantity, { depthByA, depthBand, depthTheory }) {
-  const reference = depthByA ? entries.value[0] : null;
+function makeCurves(quantity, band, withTheory) {
+  const reference = byA.value ? entries.value[0] : null;
   return entries.value
     .map((entry) => {
-      const curve = curveOf(entry, quantity, axis.value, { reference, band: depthBand });
-      return { index: entry.index, ...curve, predicted: depthTheory ? curve.predicted : null };
+      const curve = curveOf(entry, quantity, axis.value, { reference, band });
+      return { index: entry.index, ...curve, predicted: withTheory ? curve.predicted : null };
     })
     .filter(({ median }) => median.some((value) => value !== null));
 }

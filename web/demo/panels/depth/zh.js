@@ -58,6 +58,8 @@ export default {
     dead: () => '对所有词元都为 0 的比例',
     saturated: () => 'sigmoid、tanh 或 dyt 处于平坦区的比例',
   },
+  /** 写在与 A 相比的量之后。 */
+  relative: { scaled: '÷ A', shifted: '− A' },
   relativeNotes: { scaled: '逐个种子除以 A 的值', shifted: '逐个种子减去 A 的值' },
   logScale: '对数坐标',
   lines: (seeds) => `实线为实测${seeds > 1 ? `（${seeds} 个种子的中位数）` : '（一个种子）'}`,

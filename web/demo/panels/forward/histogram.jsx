@@ -124,10 +124,8 @@ export function Histogram() {
       }
       table={{
         head: [t.forward.bin, ...series.map(({ index }) => nameOf(index))],
-        rows: centers.map((center, i) => [
-          axisNumber(center - width / 2),
-          ...shares.map((values) => percent(values[i])),
-        ]),
+        rows: centers.map((_, i) => [low + i * width, ...shares.map((values) => values[i])]),
+        format: percent,
       }}
     />
   );

@@ -94,7 +94,7 @@ export function Sizes() {
       readout={readout}
       table={{
         head: ['RMS', ...series.map(({ index }) => nameOf(index))],
-        rows: present.map((stage, i) => [t.stages[stage], ...rms.map((values) => number(values[i]))]),
+        rows: present.map((stage, i) => [t.stages[stage], ...rms.map((values) => values[i])]),
       }}
     />
   );

@@ -226,7 +226,7 @@ function tableOf(channel) {
   const second = channel === 'metric' ? t.heldOut : t.smoothed;
   const head = columns.map((_, k) => (k < list.length ? nameOf(k) : `${LETTERS[k - list.length]} ${second}`));
   return {
-    head: [curves.stride > 1 ? t.meanUpTo(curves.stride) : t.stepHead, ...head],
-    rows: steps.map((step, i) => [String(step), ...columns.map((values) => number(values[i]))]),
+    head: [t.stepsOf(curves.stride), ...head],
+    rows: steps.map((step, i) => [String(step), ...columns.map((values) => values[i])]),
   };
 }

@@ -118,7 +118,7 @@ export default {
   pairs: 'counting pairs of characters',
   atStep: (step) => `step ${step}`,
   stepHead: 'step',
-  meanUpTo: (stride) => `step (means of ${stride})`,
+  stepsOf: (stride) => (stride > 1 ? `step (means of ${stride})` : 'step'),
   heldOut: 'held out',
   smoothed: 'smoothed',
   heat: 'Gradient norm by block',
@@ -126,6 +126,7 @@ export default {
   heatAt: (name, step, layer, value) => `${name}, step ${step}, block ${layer}: ${value}`,
   layers: '‖∂L/∂θ‖ of a block',
   layer: 'block',
+  blockOf: (name, block) => `${name}, block ${block}`,
   atStepOf: (letter, step) => `${letter}, step ${step}`,
   gallery: {
     classification: 'How the plane is divided',

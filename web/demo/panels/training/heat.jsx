@@ -10,6 +10,7 @@ import { Canvas, paintCells } from './canvas.jsx';
 import { Card } from './card.jsx';
 import { SYNC } from './charts.jsx';
 import { colorAt, decadesOf, GRADIENT, pixels, shareOf } from './colors.js';
+import { tableOfHeat } from './heat-table.js';
 import { begun, curves, order, runs, slow, ticks } from './session.js';
 import { lastStep } from './view.js';
 
@@ -171,17 +172,9 @@ function Scale() {
   );
 }
 
-// The first step and the last, for each layer from the last down to the first.
 function tableOf() {
   slow.value;
-  const t = text.value.training;
   const list = runs.peek();
-  const depth = Math.max(0, ...list.map((run) => run.depth));
-  return {
-    head: [t.layer, ...list.flatMap((run, i) => [t.atStepOf(LETTERS[i], 1), t.atStepOf(LETTERS[i], run.steps)])],
-    rows: Array.from({ length: depth }, (_, k) => depth - 1 - k).map((layer) => [
-      String(layer + 1),
-      ...list.flatMap(({ id }) => [curves.first(id), curves.last(id)].map((row) => number(row?.layers[layer] ?? null))),
-    ]),
-  };
+  const configs = { names: list.map((_, index) => nameOf(index)), letters: LETTERS };
+  return tableOfHeat(list, curves, configs, text.value.training);
 }

@@ -113,7 +113,7 @@ export default {
   pairs: '只统计相邻字符',
   atStep: (step) => `第 ${step} 步`,
   stepHead: '步',
-  meanUpTo: (stride) => `步（每 ${stride} 步平均）`,
+  stepsOf: (stride) => (stride > 1 ? `步（每 ${stride} 步平均）` : '步'),
   heldOut: '留出',
   smoothed: '平滑',
   heat: '各块的梯度范数',
@@ -121,6 +121,7 @@ export default {
   heatAt: (name, step, layer, value) => `${name}，第 ${step} 步，第 ${layer} 块：${value}`,
   layers: '一个块的 ‖∂L/∂θ‖',
   layer: '块',
+  blockOf: (name, block) => `${name}，第 ${block} 块`,
   atStepOf: (letter, step) => `${letter}，第 ${step} 步`,
   gallery: {
     classification: '平面的划分',

@@ -100,11 +100,8 @@ export function WeightsChart({ subject, result }) {
       }
       table={{
         head: [t.bin, ...series.map(({ name }) => name), t.normal],
-        rows: centers.map((center, i) => [
-          axisNumber(center - width / 2),
-          ...series.map(({ shares }) => percent(shares[i])),
-          percent(normal[i]),
-        ]),
+        rows: centers.map((_, i) => [i * width - reach, ...series.map(({ shares }) => shares[i]), normal[i]]),
+        format: percent,
       }}
     />
   );

@@ -1,19 +1,14 @@
 // A chart as something that can be saved.
-import { render } from 'preact';
-import { axisNumber, number, percent } from '../../format.js';
-import { exactRows } from './csv.js';
 import { useExport } from './registry.js';
 
 /**
  * @param {object} chart
  * @param chart.card ref of its card @param chart.drawn ref of { u, options, data }, or of null while it shows no picture
  * @param chart.catchUp ref of what brings it up to date
- * @param chart.title @param chart.note
- * @param chart.table its table as a node
- * @param chart.exact () => rows in place of it, as parts/exact-table.jsx has them, if there are such
+ * @param chart.title @param chart.note @param chart.table as parts/chart.jsx has them
  * @returns an entry as in registry.js, which is known to the page's export menu too
  */
-export function useChartExport({ card, drawn, catchUp, title, note, table, exact }) {
+export function useChartExport({ card, drawn, catchUp, title, note, table }) {
   const entry = {
     place: card,
     title,
@@ -29,22 +24,10 @@ export function useChartExport({ card, drawn, catchUp, title, note, table, exact
       };
     },
     table: () => {
-      catchUp.current();
-      if (exact) return exact();
-      const [head, ...rows] = rowsOf(table);
-      return exactRows({ head, rows }, drawn.current?.data ?? [], [number, percent, axisNumber]);
+      const { head, rows, exact } = typeof table === 'function' ? table() : table;
+      return exact?.() ?? [head, ...rows];
     },
   };
   useExport(entry);
   return entry;
-}
-
-function rowsOf(table) {
-  const place = document.createElement('div');
-  render(table, place);
-  const rows = [...place.querySelectorAll('tr')].map((row) =>
-    [...row.cells].map((cell) => cell.textContent.replace(/\s+/g, ' ').trim()),
-  );
-  render(null, place);
-  return rows;
 }

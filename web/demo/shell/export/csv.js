@@ -23,15 +23,3 @@ function field(cell) {
 
 /** @param {(string | number)[][]} rows the head first */
 export const toCsv = (rows) => `\ufeff${rows.map((row) => row.map(field).join(',')).join('\r\n')}\r\n`;
-
-/**
- * A chart's table with the chart's own numbers in place of their three digits, wherever one is what the other shows.
- * @param {{ head: string[], rows: string[][] }} table
- * @param {ArrayLike<number | null>[]} data columns, as uPlot has them
- * @param {((value: number) => string)[]} formats how figures are written here
- */
-export function exactRows({ head, rows }, data, formats) {
-  const exact = (cell, value) =>
-    Number.isFinite(value) && formats.some((format) => format(value) === cell) ? value : cell;
-  return [head, ...rows.map((cells, i) => cells.map((cell, column) => exact(cell, data[column]?.[i])))];
-}
