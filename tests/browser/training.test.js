@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openLab, openPage, shots, skip, still } from './harness.js';
+import { openLab, openPage, shots, show, skip, still } from './harness.js';
 
 let lab;
 before(async () => {
@@ -107,6 +107,38 @@ test('a first visit trains at once; its figures are those of the package in Node
   await page.click('[aria-label^="Loss: "]');
   assert.match(await page.textContent('.explain'), /step 1 block 1 gets 1\.\d+ times.*Xiong et al\. 2020/s);
   assert.equal(await page.$('.training-incident'), null);
+
+  // Saved: of the heat maps every step and block; in the file of everything the runs, also from another panel.
+  const saved = async (button) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click(button)]);
+    return readFileSync(await download.path(), 'utf8');
+  };
+  await page.click('.training-heat .disclosure button');
+  const [head, ...steps] = (await saved('.training-heat .formats >> text=CSV')).slice(1).trim().split('\r\n');
+  assert.equal(head.split('","').length, 40);
+  await show(page, 'wiring');
+  await page.click('nav >> text=Export');
+  const file = JSON.parse(await saved('text=Save JSON'));
+  const { value } = file.panels.training;
+  assert.deepEqual([value.task.name, value.phase, value.plan.depth, value.runs.length], ['spiral', 'away', 20, 2]);
+  for (const [i, { name, steps: done, curves, tests }] of value.runs.entries()) {
+    assert.deepEqual([name, done], [file.state.configs[i].name, 20]);
+    assert.deepEqual(
+      curves.loss,
+      expected[i].rows.map(({ loss }) => loss),
+    );
+    assert.deepEqual(
+      curves.gradient,
+      expected[i].rows.map(({ norm }) => norm),
+    );
+    assert.deepEqual(tests.at(-1), { step: 20, accuracy: expected[i].accuracy });
+    for (const [k, line] of steps.entries()) {
+      const cells = line.split(',').map(Number);
+      const byBlock = curves.gradientByBlock.map((norms) => norms[k]);
+      assert.deepEqual([cells[0], cells.slice(1 + 20 * i, 21 + 20 * i)], [k + 1, byBlock]);
+      assert.ok(Math.hypot(...byBlock) < curves.gradient[k], 'blocks are a part of the whole');
+    }
+  }
   await finish();
 });
 

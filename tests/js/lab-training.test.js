@@ -6,13 +6,17 @@ import { CHANNELS } from '../../web/demo/panels/training/channels.js';
 import { colorAt, decadesOf, pixels, shareOf } from '../../web/demo/panels/training/colors.js';
 import { CAPACITY, Curves, SMOOTHING } from '../../web/demo/panels/training/curves.js';
 import en from '../../web/demo/panels/training/en.js';
+import { tableOfHeat } from '../../web/demo/panels/training/heat-table.js';
 import { GRID } from '../../web/demo/panels/training/pictures.js';
 import * as plans from '../../web/demo/panels/training/plan.js';
 import { tableOfPlane } from '../../web/demo/panels/training/plane-table.js';
+import { resultsOf } from '../../web/demo/panels/training/results.js';
 import { RECIPES, TASKS, TRAINING_PROPS } from '../../web/demo/panels/training/state.js';
 import { Trainer } from '../../web/demo/panels/training/trainer.js';
 import zh from '../../web/demo/panels/training/zh.js';
 import { fieldsOf, PRESETS } from '../../web/demo/presets.js';
+import { toCsv } from '../../web/demo/shell/export/csv.js';
+import { fromFile, toFile } from '../../web/demo/shell/export/everything.js';
 import { initialState, PROPS } from '../../web/demo/state.js';
 import { instance } from './shared.js';
 
@@ -154,10 +158,11 @@ function byHand(fields, { seed, task: name, batch, depth, width, rate, decay, cl
         model.zeroGrad();
         model.backward(gradient, { dx: false });
         const norm = an.clipGradNorm(model, Infinity);
+        const metric = task.metric(y, target);
         const own = Object.entries(model.gradients).filter(([parameter]) => parameter.startsWith('layers.1.'));
         const squares = own.flatMap(([, { data }]) => [...data]).reduce((sum, entry) => sum + entry * entry, 0);
         optimizer.step();
-        return { loss: value, norm, layer: Math.sqrt(squares) };
+        return { loss: value, norm, metric, layer: Math.sqrt(squares) };
       }),
     );
   });
@@ -485,4 +490,101 @@ test('a scale of colours spans what there is, brighter for more', () => {
   assert.ok(brightness.every((value, i) => i === 0 || value > brightness[i - 1]));
   // Rows from above: the first row of the picture is the last of the cells.
   assert.deepEqual([...pixels(1, 2, (_, y) => (y === 1 ? [9, 8, 7] : null))], [9, 8, 7, 255, 0, 0, 0, 0]);
+});
+
+// ---- What is saved
+
+/** What the page keeps of runs, from one frame. */
+function kept(frame) {
+  const curves = new Curves();
+  for (const { id, depth, points } of frame) curves.push(id, depth, points);
+  return curves;
+}
+
+test('everything has the training: each curve as the package gives it alone, tests and marks', () => {
+  const plan = planFor({ trainTask: 'xor' });
+  const made = trainer(plan);
+  const runs = train(made);
+  const saved = { plan, task: made.info(), phase: 'done', runs, curves: kept(runs), names: ['Post', 'Pre'] };
+  const text = toFile({ state: first, results: [], panels: { training: { key: 'k', value: resultsOf(saved) } } });
+  const { panels, units } = JSON.parse(text);
+  const { value } = panels.training;
+  assert.deepEqual(value.plan, plan);
+  assert.deepEqual(value.task, { name: 'xor', kind: 'classification', classes: 2, batch: 8, metric: 'accuracy' });
+  assert.equal(value.stepsPerPoint, 1);
+  for (const [i, placement] of ['post', 'pre'].entries()) {
+    const expected = byHand({ placement, init: 'xavier_normal' }, plan);
+    const column = (name) => expected.map((row) => row[name]);
+    const { name, depth, tests, marks, curves } = value.runs[i];
+    assert.deepEqual([name, depth, marks], [['Post', 'Pre'][i], 2, []]);
+    const steps = Array.from({ length: plan.steps }, (_, k) => k + 1);
+    assert.deepEqual(curves.step, steps);
+    assert.deepEqual(curves.loss, column('loss'));
+    assert.deepEqual(curves.accuracy, column('metric'));
+    assert.deepEqual(curves.gradient, column('norm'));
+    assert.deepEqual(
+      curves.rate,
+      steps.map(() => plan.rate),
+    );
+    assert.equal(curves.gradientByBlock.length, 2);
+    for (const [k, { layer }] of expected.entries())
+      assert.ok(Math.abs(curves.gradientByBlock[1][k] - layer) < 1e-5 * layer, `step ${k + 1}`);
+    const { test: held, metric } = made.task;
+    const reached = metric(made.runs[i].learner.model.forward(held.x), held.target);
+    assert.deepEqual(tests.at(-1), { step: plan.steps, accuracy: reached });
+    for (const list of [curves.lossSmoothed, curves.gradientSmoothed, curves.gradientByBlock[0]])
+      assert.ok(list.length === plan.steps && list.every((number) => number > 0));
+    for (const unit of ['loss', 'accuracy', 'gradient', 'gradientByBlock', 'rate', 'step'])
+      assert.ok(units[unit], unit);
+  }
+  assert.deepEqual(fromFile(text).state, first, 'it is opened as ever');
+  made.dispose();
+
+  const lost = trainer(planFor(wild, wildConfigs));
+  const told = train(lost);
+  const [run] = resultsOf({ ...saved, runs: told, curves: kept(told) }).runs;
+  const [{ type, step, tensor, layer, value: what }] = run.marks;
+  assert.deepEqual([type, step, what], ['diverged', run.steps + 1, 'NaN']);
+  assert.match(tensor, /^layers\.\d\./);
+  assert.ok(layer >= 1);
+  assert.equal(run.curves.step.at(-1), run.steps);
+  lost.dispose();
+});
+
+test('the heat maps’ CSV has every step that is kept and every block, with all digits', () => {
+  const norm = (id, step, block) => 1 / (step + 10 * block + 100 * id);
+  const rows = (id, depth, steps) =>
+    Float64Array.from(
+      Array.from({ length: steps }, (_, k) => [
+        k + 1,
+        ...CHANNELS.map(() => 1),
+        ...Array.from({ length: depth }, (_, l) => norm(id, k + 1, l + 1)),
+      ]).flat(),
+    );
+  const runsOf = (...steps) =>
+    steps.map((count, i) => ({ id: i, depth: 2 - i, steps: count, points: rows(i, 2 - i, count) }));
+  const tableOf = (runs) => tableOfHeat(runs, kept(runs), { names: ['A Post, Norm', 'B Pre'], letters: 'AB' }, en);
+  const few = tableOf(runsOf(3, 2)); // the second has diverged
+  assert.deepEqual(toCsv(few.exact()).slice(1).trim().split('\r\n'), [
+    'step,"A Post, Norm, block 1","A Post, Norm, block 2","B Pre, block 1"',
+    `1,${norm(0, 1, 1)},${norm(0, 1, 2)},${norm(1, 1, 1)}`,
+    `2,${norm(0, 2, 1)},${norm(0, 2, 2)},${norm(1, 2, 1)}`,
+    `3,${norm(0, 3, 1)},${norm(0, 3, 2)},`,
+  ]);
+  assert.deepEqual(
+    few.rows.map(([block]) => block),
+    ['2', '1'],
+  );
+  const [head, ...means] = tableOf(runsOf(CAPACITY + 3, 4)).exact();
+  assert.equal(head[0], 'step (means of 2)');
+  assert.deepEqual(
+    means.map(([step]) => step),
+    [...Array.from({ length: CAPACITY / 2 + 1 }, (_, i) => 2 * i + 2), CAPACITY + 3],
+  );
+  assert.deepEqual(means[1], [
+    4,
+    ...[1, 2].map((block) => (norm(0, 3, block) + norm(0, 4, block)) / 2),
+    (norm(1, 3, 1) + norm(1, 4, 1)) / 2,
+  ]);
+  assert.deepEqual(means.at(-1), [CAPACITY + 3, norm(0, CAPACITY + 3, 1), norm(0, CAPACITY + 3, 2), null]);
 });

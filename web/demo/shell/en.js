@@ -6,7 +6,8 @@ export default {
   exportOf: (title) => `Export: ${title}`,
   saveAs: (title, format) => `${title}: save as ${format}`,
   everything: 'Everything',
-  everythingNote: 'State, input and results with their units',
+  everythingNote:
+    'State, input and results with their units, those of training too; where the file is opened, all is computed anew',
   saveJson: 'Save JSON',
   openJson: 'Open JSON…',
   thisPanel: 'This panel',

@@ -6,7 +6,7 @@ export default {
   exportOf: (title) => `导出：${title}`,
   saveAs: (title, format) => `${title}：存为 ${format}`,
   everything: '全部内容',
-  everythingNote: '状态、输入，以及带单位的结果',
+  everythingNote: '状态、输入，以及带单位的结果，也包括训练的结果；打开文件时重新计算',
   saveJson: '保存 JSON',
   openJson: '打开 JSON…',
   thisPanel: '当前面板',

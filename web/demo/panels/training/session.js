@@ -3,11 +3,13 @@ import { computed, effect, signal } from '@preact/signals';
 import { proxy, wrap } from 'comlink';
 import { fieldsOf } from '../../presets.js';
 import { announcement, picks, state, text, training } from '../../session.js';
+import { provideResults } from '../../shell/export/registry.js';
 import { afterPaint, isAnswering, onInput } from '../../shell/later.js';
 import { makeWorker } from '../../workers.js';
 import { Curves } from './curves.js';
 import { later } from './later.js';
 import { changes, places, planOf, SETTINGS } from './plan.js';
+import { resultsOf } from './results.js';
 
 /** What is to be trained. Names and colours of the configurations are not in it. */
 const planText = computed(() => JSON.stringify(planOf(picks, picks.configs.map(fieldsOf))));
@@ -49,6 +51,15 @@ export const slow = signal(0);
 const answered = signal(''); // the plan, as text, that the worker has taken up
 /** Whether what is shown is of another plan than the state asks for. */
 export const isBehind = computed(() => answered.value !== planText.value);
+
+// Also after the panel has been left.
+provideResults('training', () => {
+  const key = answered.peek();
+  if (!begun.peek() || !key) return null;
+  const told = { plan: JSON.parse(key), task: task.peek(), phase: phase.peek(), runs: runs.peek() };
+  const names = picks.configs.map(({ name }) => name);
+  return { key, value: resultsOf({ ...told, curves, names }), error: failure.peek() ?? undefined };
+});
 
 let worker = null;
 let api = null;

@@ -17,6 +17,15 @@ const UNITS = {
   memory: 'B',
   gradient: 'norm of the gradient',
   rms: 'root mean square',
+  gradientByBlock: 'norm of the gradient, a list for each block from the first',
+  loss: 'mean squared error in a regression, else cross-entropy in nats',
+  lossSmoothed: 'as loss, over about ten steps',
+  gradientSmoothed: 'as gradient, over about ten steps',
+  rate: 'learning rate',
+  accuracy: 'share, 0 to 1',
+  r2: 'share of the variance, at most 1',
+  step: 'number of the optimiser’s step, from 1',
+  marks: 'what happened in which step; where it diverged layer is from 1, in the name of the tensor from 0',
 };
 
 /** Why a file cannot be read: a code, which the page has a text for, and details for that. */

@@ -8,7 +8,7 @@ const entries = new Set();
  * @param {{ current: Element | null }} entry.place where on the page it is
  * @param {string} entry.title
  * @param {() => Promise<{ svg: string, width: number, height: number }>} [entry.picture]
- * @param {() => (string | number)[][]} [entry.table] rows, the head first
+ * @param {() => (string | number | null)[][]} [entry.table] rows, the head first; null: no figure
  */
 export function useExport(entry) {
   const latest = useRef(entry);
@@ -18,6 +18,18 @@ export function useExport(entry) {
     return () => entries.delete(latest);
   }, []);
 }
+
+const sources = new Map();
+
+/**
+ * Of a panel that computes for itself: what it has computed goes into the file of everything.
+ * @param {string} panel @param {() => { key: string, value: object, error?: object } | null} give as panelResults has it
+ */
+export const provideResults = (panel, give) => sources.set(panel, give);
+
+/** By panel, what such panels have computed. */
+export const providedResults = () =>
+  Object.fromEntries([...sources].map(([panel, give]) => [panel, give()]).filter(([, given]) => given));
 
 /** What is on the page now, in its order. */
 export const exportable = () =>

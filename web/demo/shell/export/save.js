@@ -3,6 +3,7 @@ import { catalog, dropFile, file, giveFile, link, panelResults, results, state, 
 import { toCsv } from './csv.js';
 import { fromFile, ImportError, MAX_BYTES, toFile } from './everything.js';
 import { framed, toPng } from './picture.js';
+import { providedResults } from './registry.js';
 
 function save(name, blob) {
   const anchor = document.createElement('a');
@@ -59,7 +60,7 @@ export function saveEverything() {
     version: catalog.value?.version,
     variant: variantOf(),
     results: results.value,
-    panels: panelResults.value,
+    panels: { ...panelResults.value, ...providedResults() },
     input,
   });
   save(`block-lab-${today().slice(0, 10)}.json`, new Blob([content], { type: 'application/json' }));
