@@ -10,7 +10,9 @@ import * as fields from '../../web/demo/fields.js';
 import * as format from '../../web/demo/format.js';
 import { checkWidth, InputError, parseCsv, parseJson, parseNpy, parseNumbers } from '../../web/demo/input.js';
 import { agree, histograms, medianSpread, seededNormal, summarize } from '../../web/demo/numbers.js';
+import { preactivations } from '../../web/demo/panels/activations/preactivations.js';
 import { print as printMatrix, vectorTextOf } from '../../web/demo/panels/norms/matrix.js';
+import { gradientsOf } from '../../web/demo/panels/wiring/gradients.js';
 import { counterpart, fieldsOf, LAYERS, PRESET_GROUPS, PRESETS, presetOf, TRAINED } from '../../web/demo/presets.js';
 import { Gauge, standing, workingSet } from '../../web/demo/roofline.js';
 import * as state from '../../web/demo/state.js';
@@ -18,6 +20,7 @@ import en from '../../web/demo/texts/en.js';
 import zh from '../../web/demo/texts/zh.js';
 import { distance, STAGES, trace } from '../../web/demo/trace.js';
 import { BLOCKS, modelFile, readBlock, readTensors } from '../../web/models/extract.js';
+import { add, linear, map, normOf, rowsOf, transpose } from './reference.js';
 import { instance, readFloats, skipWithout, values, variants, worst } from './shared.js';
 
 // The same cases at every run; other ones by ADDNORM_SEED.
@@ -548,7 +551,8 @@ test('the steps through a block end in the block’s own output, in every wiring
       const { block } = makeBlock(instanceOf, own, 5);
       const input = makeInput(own, { rows: 6, seed: 1, inputMean: 1, inputStd: 2 });
       const { result, signals } = forward(instanceOf, block, input); // throws where they differ
-      const y = values(block.forward({ data: input.data, shape: input.shape }));
+      const train = own.norm === 'batch_norm'; // there is no dropout, so that is all that training changes
+      const y = values(block.forward({ data: input.data, shape: input.shape }, { train }));
       assert.equal(distance(signals.output, y), 0);
       assert.equal(result.output.count, 72);
       assert.equal(result.rows, 6);
@@ -571,7 +575,7 @@ test('the way back through the steps is the block’s own gradient', () => {
     const { data, shape } = makeInput(own, { rows: 6, seed: 1, inputMean: 1, inputStd: 2 });
     const dy = seededNormal(2, data.length, 0, 1);
     an.scope(() => {
-      const { back, y } = trace(an, block, an.tensor(data, shape), { train: true });
+      const { back, y } = trace(an, block, an.tensor(data, shape));
       assert.ok(distance(y.toArray(), values(block.forward({ data, shape }, { train: true }))) < 1e-5);
       const { dx, edges } = back(an.tensor(dy, shape));
       const want = values(block.backward({ data: dy, shape }));
@@ -585,6 +589,77 @@ test('the way back through the steps is the block’s own gradient', () => {
     });
     block.dispose();
   }
+});
+
+test('batch norm takes the statistics of the tokens that are shown, forwards, backwards and in every panel', async () => {
+  const [rows, d] = [37, 6];
+  const given = { rows, seed: 4, inputMean: 0.5, inputStd: 2 };
+  const x = rowsOf(seededNormal(4, rows * d, 0.5, 2), d);
+  const normed = (stream) => rowsOf(normOf('batch_norm', [1, rows, d], { eps: 1e-5 })(stream.flat()), d);
+  const isClose = (got, want, what) => {
+    const { error, text } = worst(got, want.flat());
+    assert.ok(error < 2e-6 * Math.max(1, ...want.flat().map(Math.abs)), `${what}: ${text}`);
+  };
+  const own = { d_model: d, d_ff: 10, norm: 'batch_norm', activation: 'relu', dropout: 0.5, residual_dropout: 0.5 };
+  for (const placement of ['pre', 'post', 'peri', 'rezero']) {
+    const { block } = makeBlock(an, { ...own, placement, alpha: 0.5 }, 4);
+    const input = makeInput(block.config, given);
+    const { up, up_bias: upBias, down, down_bias: downBias } = block.parameters;
+    const isBefore = placement === 'pre' || placement === 'peri';
+    const before = linear(isBefore ? normed(x) : x, rowsOf(up.toArray(), d), upBias.toArray());
+    const hidden = map(before, (value) => Math.max(0, value));
+    const branch = linear(hidden, rowsOf(down.toArray(), 10), downBias.toArray());
+    const after = { peri: normed, rezero: (sum) => map(sum, (value) => value / 2) }[placement] ?? ((sum) => sum);
+    const want = placement === 'post' ? normed(add(x, branch)) : add(x, after(branch));
+    for (const time of ['first', 'second']) {
+      const { result, signals } = forward(an, block, input);
+      isClose(signals.output, want, `${placement}, ${time}`);
+      isClose(signals.branch, after(branch), `the branch of ${placement}, ${time}`);
+      isClose([result.stages.y.rms], [Math.hypot(...want.flat()) / Math.sqrt(rows * d)], `${placement}, its RMS`);
+    }
+    block.dispose();
+    const { sorted } = preactivations(an, { fields: { ...own, placement, alpha: 0.5 } }, given);
+    const entering = before.flat().sort((a, b) => a - b);
+    isClose(sorted, entering, `what enters the activation, ${placement}`);
+  }
+
+  // A branch of nothing: what the norm of the stream makes of the gradient, feature by feature.
+  const { edges } = gradientsOf(an, { ...own, placement: 'post', init: 'zero' }, given);
+  const dy = an.random([1, rows, d], { seed: 4, stream: 3001 });
+  const g = transpose(rowsOf(dy.toArray(), d));
+  dy.dispose();
+  const n = transpose(normed(x));
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / rows;
+  const dx = transpose(x).map((feature, c) => {
+    const variance = mean(feature.map((value) => (value - mean(feature)) ** 2));
+    const [shift, slope] = [mean(g[c]), mean(g[c].map((value, t) => value * n[c][t]))];
+    return g[c].map((value, t) => (value - shift - slope * n[c][t]) / Math.sqrt(variance + 1e-5));
+  });
+  isClose([edges.sum], [Math.hypot(...dx.flat()) / Math.hypot(...g.flat())], 'the gradient before the norm');
+  assert.equal(an.stats().live, 0);
+});
+
+test('where tokens are hardly apart the norms over them show what rounding leaves, not a fault of the steps', () => {
+  let amplified = 0;
+  for (const norm of ['batch_norm', 'instance_norm']) {
+    for (const placement of ['post', 'deepnorm', 'peri', 'output']) {
+      for (const inputMean of [0, 1000]) {
+        const own = { d_model: 16, norm, placement, mixing: 'attention', heads: 2 };
+        const given = { rows: 37, seed: 1, inputMean, inputStd: 1e-4 };
+        const { block } = makeBlock(an, own, 1);
+        const input = makeInput(block.config, given);
+        assert.equal(forward(an, block, input).result.output.finite, 592);
+        an.scope(() => {
+          const traced = trace(an, block, an.tensor(input.data, input.shape));
+          const y = values(block.forward({ data: input.data, shape: input.shape }, { train: true }));
+          if (distance(traced.y.toArray(), y) > 1e-5) amplified++;
+        });
+        block.dispose();
+        assert.equal(gradientsOf(an, own, given).edges.y, 1);
+      }
+    }
+  }
+  assert.ok(amplified > 4, `${amplified} of 16 differ by more than steps do`);
 });
 
 test('values that are not finite are counted and do not spoil the rest', () => {

@@ -138,6 +138,8 @@ const SCALED = ['deepnorm', 'rezero', 'layer_scale'];
 const NO_NORM = ['none', 'rezero'];
 /** Whether a block has a norm at all. */
 export const hasNorm = ({ norm, placement }) => norm !== 'none' && !NO_NORM.includes(placement);
+/** Whether a block has a norm whose statistics may be the batch's or running ones. */
+export const usesBatch = (values) => values.norm === 'batch_norm' && hasNorm(values);
 
 // Fields that a single block does not have or feels in training alone: the panels where they act, and the reason elsewhere.
 const ONLY_IN = {

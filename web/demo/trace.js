@@ -1,6 +1,10 @@
 // The block step by step through the package's public operations, to see what happens inside it, and the way of a
 // gradient back through the same steps. No DOM. What they end in is compared with block.forward and block.backward, so a
 // wiring that is drawn wrongly cannot pass unseen.
+//
+// Batch norm takes the batch's own statistics here, as in training: a block that has learned nothing has no others, its
+// running mean and variance are still 0 and 1, and no file brings any. There is no dropout.
+import { usesBatch } from './fields.js';
 import { attention, chain, mean, repeated } from './mixing.js';
 import { summarize } from './numbers.js';
 
@@ -22,16 +26,38 @@ export const STAGES = [
   'y',
 ];
 
+/** The block's own output for x, under the same statistics. The block must be without dropout, as makeBlock makes it. */
+export const outputOf = (block, x) => block.forward(x, { train: usesBatch(block.config) });
+
+/**
+ * The steps and what they end in, which is the block's output.
+ * @returns {{ stages: Record<string, Tensor>, y: Float32Array }} y: of the block itself
+ */
+export function traced(an, block, x) {
+  const y = outputOf(block, x).toArray();
+  const { stages, amplified } = trace(an, block, x);
+  const { error, largest } = apart(stages.y.toArray(), y);
+  if (!(error <= SAME * (largest + amplified)))
+    throw new Error(`the steps do not give the block's output (off by ${error})`);
+  return { stages, y };
+}
+
+// The steps and the block add in the same order, but fuse differently.
+const SAME = 1e-5;
+// What enters a norm is a sum of larger terms, whose rounding it has.
+const TERMS = 4;
+
 /**
  * @param an an instance; the caller's scope frees what is made here
  * @param block the block whose parameters are used
  * @param x tensor [1, rows, d_model]
- * @param {{ train?: boolean }} options train: batch norm takes the batch's own statistics. There is no dropout here
- * @returns {{ stages: Record<string, Tensor>, y: Tensor, back: (dy: Tensor) => { edges: Record<string, number>,
- *   dx: Tensor } }} edges: the gradient's Euclidean norm by every stage, and where the branches leave the stream (enter,
- *   mixing_enter), along the stream beside them (skip, mixing_skip), by gate, query, key and others between
+ * @returns {{ stages: Record<string, Tensor>, y: Tensor, amplified: number, back: (dy: Tensor) =>
+ *   { edges: Record<string, number>, dx: Tensor } }} amplified: of how large a number the result has the rounding, where a
+ *   norm over tokens has divided by the little that sets them apart; edges: the gradient's Euclidean norm by every stage,
+ *   and where the branches leave the stream (enter, mixing_enter), along the stream beside them (skip, mixing_skip), by
+ *   gate, query, key and others between
  */
-export function trace(an, block, x, { train = false } = {}) {
+export function trace(an, block, x) {
   const stages = { x };
   const edges = {};
   const noted = (name, gradient) => {
@@ -44,7 +70,13 @@ export function trace(an, block, x, { train = false } = {}) {
     stages[name] = signal;
     return note(name)(signal);
   };
-  const make = stepsOf(an, block, train, { note, noted, look });
+  let amplified = 0;
+  const divided = (by, values) => {
+    const before = amplified;
+    const of = (value, i) => (before + TERMS * Math.abs(value)) * by[i % by.length];
+    amplified = values.reduce((most, value, i) => Math.max(most, of(value, i)), 0);
+  };
+  const make = stepsOf(an, block, { note, noted, look, divided });
 
   const sublayer = (prefix, branch, leaves) => (input) => {
     const { before, after, alpha, post } = make.around(prefix);
@@ -68,6 +100,7 @@ export function trace(an, block, x, { train = false } = {}) {
   return {
     stages,
     y: whole.y,
+    amplified,
     back: (dy) => {
       const dx = noted('x', whole.back(dy));
       return { edges, dx };
@@ -82,8 +115,8 @@ function normOf(tensor) {
 }
 
 // The steps of a block with its parameters.
-function stepsOf(an, block, train, { note, noted, look }) {
-  const { parameters, buffers, config: values } = block;
+function stepsOf(an, block, { note, noted, look, divided }) {
+  const { parameters, config: values } = block;
   const { placement, d_model } = values;
   const alone = (make) => an.scope(make);
 
@@ -96,11 +129,14 @@ function stepsOf(an, block, train, { note, noted, look }) {
     });
   };
   const norm = (prefix) => {
-    const options = normOptions(an, values, prefix, parameters, buffers, train);
-    return (x) => ({
-      y: an.norm(values.norm, x, options),
-      back: (dy) => alone(() => an.normBackward(values.norm, x, dy, options).dx),
-    });
+    const options = normOptions(an, values, prefix, parameters);
+    const back = (x) => (dy) => alone(() => an.normBackward(values.norm, x, dy, options).dx);
+    if (!OVER_TOKENS.includes(values.norm)) return (x) => ({ y: an.norm(values.norm, x, options), back: back(x) });
+    return (x) => {
+      const { y, rstd } = an.norm(values.norm, x, { ...options, stats: true });
+      divided(rstd.toArray(), x.toArray());
+      return { y, back: back(x) };
+    };
   };
   const times = (factor) => {
     const scaled = (x) => alone(() => an.add(x, an.zeros(x.shape), { alpha: factor }));
@@ -167,32 +203,36 @@ function stepsOf(an, block, train, { note, noted, look }) {
   return { around, ffn, mixing, times };
 }
 
-function normOptions(an, values, prefix, parameters, buffers, train) {
+// Norms whose statistics are of a feature's tokens.
+const OVER_TOKENS = ['batch_norm', 'instance_norm'];
+
+function normOptions(an, values, prefix, parameters) {
   const { kind } = an.norms.find(({ name }) => name === values.norm);
   const options = { weight: parameters[`${prefix}_weight`], bias: parameters[`${prefix}_bias`] };
   if (values.norm === 'dyt') options.alpha = parameters[`${prefix}_alpha`];
   else options.eps = values.eps;
   if (values.weight_offset !== 0) options.weightOffset = values.weight_offset;
   if (kind === 'group') options.groups = values.groups;
-  if (kind === 'batch') {
-    options.training = train;
-    if (!train) options.runningMean = buffers[`${prefix}_running_mean`];
-    if (!train) options.runningVar = buffers[`${prefix}_running_var`];
-  }
+  if (kind === 'batch') options.training = true;
   return options;
 }
 
-/** The largest |a - b| relative to the largest |b|; 0 where both are not finite alike. */
-export function distance(a, b) {
-  let worst = 0;
-  let scale = 0;
+/** The largest |a - b|, 0 where both are not finite alike, and the largest finite |b|. */
+function apart(a, b) {
+  let error = 0;
+  let largest = 0;
   for (let i = 0; i < b.length; i++) {
+    if (Number.isFinite(b[i])) largest = Math.max(largest, Math.abs(b[i]));
     if (Object.is(a[i], b[i])) continue;
-    worst = Math.max(worst, Number.isNaN(a[i] - b[i]) ? Infinity : Math.abs(a[i] - b[i]));
+    error = Math.max(error, Number.isNaN(a[i] - b[i]) ? Infinity : Math.abs(a[i] - b[i]));
   }
-  if (worst === 0) return 0;
-  for (let i = 0; i < b.length; i++) if (Number.isFinite(b[i])) scale = Math.max(scale, Math.abs(b[i]));
-  return worst / (scale || 1);
+  return { error, largest };
+}
+
+/** The largest |a - b| relative to the largest |b|. */
+export function distance(a, b) {
+  const { error, largest } = apart(a, b);
+  return error === 0 ? 0 : error / (largest || 1);
 }
 
 export const summarizeStages = (stages) =>

@@ -1,6 +1,7 @@
 // What comes out of each block for the same input: distribution, size at every step, statistics.
 import { explanations } from '../explain.js';
 import { valuesOf } from '../fields.js';
+import { BatchNote } from '../parts/batch-note.jsx';
 import { LETTERS } from '../parts/configs.jsx';
 import { Segmented } from '../parts/controls.jsx';
 import { InputControl } from '../parts/input-control.jsx';
@@ -70,6 +71,7 @@ function Explanation() {
           </>
         ))}
       </p>
+      <BatchNote />
       <p class="note">{f.method}</p>
     </div>
   );

@@ -268,6 +268,8 @@ export default {
     sameSeed: (seed) => `Tokens and initial weights of all blocks come from seed ${seed}. `,
     sameFile: (seed) => `All blocks get the rows of the file; their initial weights come from seed ${seed}. `,
     trainedWeights: (letters) => `The weights of ${letters} are trained. `,
+    batchStatistics: (letters) =>
+      `BatchNorm in ${letters} takes the mean and variance of these very tokens, as in training. The running statistics of a block that has learned nothing, 0 and 1, would leave its input as it is.`,
     placements: {
       post: (letters, toOne) =>
         `${letters} (Post-Norm): the sum is normalised${toOne ? ', so every token leaves with an RMS of 1' : ' and is the output'}.`,

@@ -330,6 +330,8 @@ export default {
     sameSeed: (seed) => `所有块的输入词元与初始权重均由随机种子 ${seed} 生成。`,
     sameFile: (seed) => `所有块以文件中的数据为输入，初始权重由随机种子 ${seed} 生成。`,
     trainedWeights: (letters) => `${letters} 使用预训练权重。`,
+    batchStatistics: (letters) =>
+      `${letters} 中的 BatchNorm 取这些词元自身的均值与方差，与训练时相同。未经训练的块，其滑动统计量仍为 0 和 1，用来归一化等于原样输出。`,
     placements: {
       post: (letters, toOne) =>
         `${letters}（Post-Norm）对残差相加的结果做归一化${toOne ? '，因此每个词元的输出均方根都是 1' : '，输出即归一化的结果'}。`,

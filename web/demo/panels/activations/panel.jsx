@@ -1,4 +1,5 @@
 // Activations: function and derivative, what each block puts into its own, GELU's approximations, errors of float32.
+import { BatchNote } from '../../parts/batch-note.jsx';
 import { InputControl } from '../../parts/input-control.jsx';
 import { ModuleError } from '../../parts/module-error.jsx';
 import { picks, text } from '../../session.js';
@@ -51,6 +52,7 @@ export function ActivationsPanel() {
           </a>
         </p>
         <p>{a.naive}</p>
+        <BatchNote />
         <p class="note">{t.forward.method}</p>
       </div>
     </>

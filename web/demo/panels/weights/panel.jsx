@@ -1,5 +1,6 @@
 // Trained weights: of a file that the visitor has, or of the example that comes with the page. What they look like, how
 // often the hidden units are active, and what becomes of the output when the block around them is wired otherwise.
+import { BatchNote } from '../../parts/batch-note.jsx';
 import { InputControl } from '../../parts/input-control.jsx';
 import { catalog, panelResults, state, text } from '../../session.js';
 import { ActivityChart } from './activity.jsx';
@@ -47,6 +48,7 @@ export function WeightsPanel() {
             {text.value.forward.source('Dettmers et al. 2022')}
           </a>
         </p>
+        <BatchNote />
         <p class="note">{text.value.forward.method}</p>
       </div>
     </>

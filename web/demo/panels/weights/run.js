@@ -2,7 +2,7 @@
 // configuration with the same weights makes of the same input, against the block as the model has it.
 import { estimate, makeBlock, makeInput } from '../../compute.js';
 import { completed } from '../../fields.js';
-import { trace } from '../../trace.js';
+import { outputOf as blockOutput, traced } from '../../trace.js';
 import { activity, apart, describeTensor, isOneSided, spreadOf } from './stats.js';
 
 // Beyond this the steps inside a block are not looked at, which would hold its weights a second time.
@@ -86,11 +86,11 @@ function computed(an, block, input) {
   const x = an.tensor(input.data, input.shape);
   const { rows, given } = input;
   if (estimate(config).bytes > MAX_TRACE_BYTES) {
-    return { y: block.forward(x).toArray(), branch: null, activity: { reason: 'large' }, rows, given };
+    return { y: blockOutput(block, x).toArray(), branch: null, activity: { reason: 'large' }, rows, given };
   }
-  const { stages } = trace(an, block, x);
+  const { stages, y } = traced(an, block, x);
   const { activation, gated, d_ff } = config;
-  const result = { y: block.forward(x).toArray(), branch: stages.branch.toArray(), rows, given };
+  const result = { y, branch: stages.branch.toArray(), rows, given };
   if (!isOneSided(activation)) return { ...result, activity: { reason: 'two-sided' } };
   const { gate, gate_bias: bias } = block.parameters;
   const pre = gated ? an.linear(stages.norm ?? stages.middle ?? x, gate, { bias }) : stages.up;

@@ -1,5 +1,6 @@
 // All blocks beside each other: drawing and formula, what differs, gradients, and code of the selected one.
 import { drawnOf } from '../../fields.js';
+import { BatchNote } from '../../parts/batch-note.jsx';
 import { LETTERS } from '../../parts/configs.jsx';
 import { Segmented } from '../../parts/controls.jsx';
 import { catalog, panelResults, picks, set, text } from '../../session.js';
@@ -44,6 +45,7 @@ export function WiringPanel({ onEdit }) {
           {space}
           {t.where}
         </p>
+        <BatchNote />
         <p class="note">
           {t.click}
           {space}
