@@ -123,13 +123,17 @@ static void mean_bwd(float *dx, const mixing_gradients *g, const float *dy, cons
 typedef struct head {
   const float *mask;
   size_t length, d, d_head;
-  int causal;
+  int causal, whole; /* whole: no value is NaN or infinite, which is felt through a probability of 0 too */
   double scale;
 } head;
 
-static head head_of(const mixing *m, const float *mask, size_t length) {
+/* All squares of floats are finite in double, and so is their sum. */
+static int is_finite(const float *x, size_t n) { return dot_apply(x, x, n) < __builtin_inf(); }
+
+static head head_of(const mixing *m, const float *mask, const float *v, size_t length) {
   const size_t d_head = m->d_model / m->heads;
-  return (head){mask, length, m->d_model, d_head, m->causal, 1 / __builtin_sqrt((double)d_head)};
+  const int whole = !m->causal || is_finite(v, length * m->d_model);
+  return (head){mask, length, m->d_model, d_head, m->causal, whole, 1 / __builtin_sqrt((double)d_head)};
 }
 
 /* At most MATMUL_ROWS. A key's gradient is a sum of sums over so many: the number is seen in its last bits. */
@@ -139,24 +143,38 @@ static size_t queries_at_a_time(size_t length) { return at_most(length, QUERIES)
 /* Keys that r queries from t on see, if only in part. */
 static size_t seen(const head *h, size_t t, size_t r) { return h->causal ? t + r : h->length; }
 
-/* p (r, seen): the probabilities of the queries from t on. keys: packed, (d_head, length). */
-static void probabilities(float *p, const float *q, const float *keys, const head *h, size_t t, size_t r) {
+static int is_seen(const head *h, size_t t, size_t s) { return is_valid(h->mask, s) && !(h->causal && s > t); }
+
+/* If a score p[s] of query t is not finite: the scores less the largest one, whose softmax is the same. */
+static void mend_scores(float *p, const float *q, const float *k, const head *h, size_t t, size_t n) {
+  double max = -__builtin_inf();
+  for (int pass = 0, passes = 1; pass < passes; pass++)
+    for (size_t s = 0; s < n; s++) {
+      if (!is_seen(h, t, s)) continue;
+      double score = 0;
+      for (size_t i = 0; i < h->d_head; i++) score += (double)q[i] * k[s * h->d + i];
+      if (!(p[s] - p[s] == 0)) passes = 2;
+      if (pass)
+        p[s] = (float)((score - max) * h->scale);
+      else if (score > max)
+        max = score;
+    }
+}
+
+/* p (r, seen): the probabilities of the queries from t on. keys: k packed, (d_head, length). */
+static void probabilities(float *p, const float *q, const float *k, const float *keys, const head *h, size_t t,
+                          size_t r) {
   const size_t n = seen(h, t, r);
   matmul(p, n, q + t * h->d, h->d, keys, h->d_head, h->length, 0, NULL, 0, r, h->d_head, n);
   scale_apply(p, p, h->scale, r * n);
   for (size_t i = 0; i < r; i++) {
+    float *const row = p + i * n;
+    if (!is_finite(row, n)) mend_scores(row, q + (t + i) * h->d, k, h, t + i, n);
     for (size_t s = 0; s < n && h->mask; s++)
-      if (h->mask[s] == 0) p[i * n + s] = -__builtin_inff();
-    for (size_t s = t + i + 1; s < n && h->causal; s++) p[i * n + s] = -__builtin_inff();
+      if (h->mask[s] == 0) row[s] = -__builtin_inff();
+    for (size_t s = t + i + 1; s < n && h->causal; s++) row[s] = -__builtin_inff();
   }
   an_softmax_fwd(p, p, r, n, 1, AN_SOFTMAX_MASKED_ZERO);
-}
-
-static int is_finite(const float *x, size_t ldx, size_t rows, size_t n) {
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < n; j++)
-      if (!(x[i * ldx + j] - x[i * ldx + j] == 0)) return 0;
-  return 1;
 }
 
 static size_t head_fwd_size(const mixing *m, size_t length) {
@@ -171,14 +189,12 @@ static void head_fwd(float *o, const float *q, const float *k, const float *v, f
   float *const p = values + matmul_packed_size(length, d_head);
   matmul_pack(keys, k, 1, d, d_head, length);
   matmul_pack(values, v, d, 1, length, d_head);
-  /* A later NaN or infinity would come through its probability of 0. */
-  const int whole = !h->causal || is_finite(v, d, length, d_head);
   for (size_t t = 0, r; t < length; t += r) {
     r = matmul_part(length - t, QUERIES);
     const size_t n = seen(h, t, r);
-    probabilities(p, q, keys, h, t, r);
-    if (whole) matmul(o + t * d, d, p, n, values, length, d_head, 0, NULL, 0, r, n, d_head);
-    for (size_t i = 0; i < r && !whole; i++)
+    probabilities(p, q, k, keys, h, t, r);
+    if (h->whole) matmul(o + t * d, d, p, n, values, length, d_head, 0, NULL, 0, r, n, d_head);
+    for (size_t i = 0; i < r && !h->whole; i++)
       matmul(o + (t + i) * d, d, p + i * n, n, values, length, d_head, 0, NULL, 0, 1, t + i + 1, d_head);
   }
 }
@@ -202,7 +218,7 @@ static void head_bwd(float *dq, float *dk, float *dv, const float *dout, const f
   for (size_t t = 0, r; t < length; t += r) {
     r = matmul_part(length - t, QUERIES);
     const size_t n = seen(h, t, r);
-    probabilities(p, q, keys, h, t, r);
+    probabilities(p, q, k, keys, h, t, r);
     matmul_transposed(dv, d, p, n, dout + t * d, d, n, d_head, r, rest);
     matmul(dp, n, dout + t * d, d, values, d_head, length, 0, NULL, 0, r, d_head, n);
     an_softmax_bwd(dp, p, dp, r, n, 1, AN_SOFTMAX_MASKED_ZERO);
@@ -239,7 +255,7 @@ static void attention_fwd(float *y, const float *x, const float *mask, float *ke
   const float *const qn = normed(&workspace, q, m->query_norm_weight, m, rows);
   const float *const kn = normed(&workspace, k, m->key_norm_weight, m, rows);
   for (size_t i = 0; i < sequences; i++) {
-    const head h = head_of(m, mask ? mask + i * length : NULL, length);
+    const head h = head_of(m, mask ? mask + i * length : NULL, v + i * length * d, length);
     for (size_t at = i * length * d, end = at + d; at < end; at += h.d_head)
       head_fwd(o + at, qn + at, kn + at, v + at, workspace, &h);
   }
@@ -259,7 +275,7 @@ static void attention_bwd(float *dx, const mixing_gradients *g, const float *x, 
   matmul_rows(dout, dy, m->out_bwd, NULL, 0, rows, d, d);
   memset(dk, 0, 2 * size * sizeof(float)); /* and dv */
   for (size_t i = 0; i < sequences; i++) {
-    const head h = head_of(m, mask ? mask + i * length : NULL, length);
+    const head h = head_of(m, mask ? mask + i * length : NULL, v + i * length * d, length);
     for (size_t at = i * length * d, end = at + d; at < end; at += h.d_head)
       head_bwd(dq + at, dk + at, dv + at, dout + at, qn + at, kn + at, v + at, rest, &h);
   }

@@ -209,7 +209,7 @@ static void check_forward(const network *n) {
           n->activation->name, n->gated, n->rows);
   double *exact = zeros(size), error = 0;
   forward(n, exact);
-  for (size_t i = 0; i < size; i++) error = fmax(error, fabs(y[i] - exact[i]));
+  for (size_t i = 0; i < size; i++) error = worse(error, fabs(y[i] - exact[i]));
   error /= largest(exact, size);
   CHECK(error <= 1e-6, "%s, gated %d, %zu rows: y is off by %g", n->activation->name, n->gated, n->rows, error);
   worst_y = fmax(worst_y, error);
@@ -219,7 +219,7 @@ static void check_forward(const network *n) {
   error = 0;
   for (size_t i = 0; i < n->rows * n->f.d_ff; i++) {
     const double z = before(n, n->gated ? GATE : UP, i / n->f.d_ff, i % n->f.d_ff);
-    error = fmax(error, fabs(s.activation_input[i] - z) / (1 + fabs(z)));
+    error = worse(error, fabs(s.activation_input[i] - z) / (1 + fabs(z)));
     CHECK((s.hidden[i] == 0) || n->keep[i] != 0, "hidden unit %zu is not dropped", i);
   }
   CHECK(error <= 2e-6, "what is kept is off by %g", error);
@@ -251,7 +251,7 @@ static void check_backward(const network *n, double bound) {
       const float *const gradient = i == X ? dx : got[i];
       const double times = i == X ? 1 : call;
       double error = 0;
-      for (size_t j = 0; j < n->size[i]; j++) error = fmax(error, fabs(gradient[j] - times * n->gradient[i][j]));
+      for (size_t j = 0; j < n->size[i]; j++) error = worse(error, fabs(gradient[j] - times * n->gradient[i][j]));
       error /= times * largest(n->gradient[i], n->size[i]);
       CHECK(error <= bound, "%s, gated %d, %zu x %zu x %zu, call %d: d%s is off by %g", n->activation->name, n->gated,
             n->rows, n->f.d_model, n->f.d_ff, call, names[i], error);

@@ -209,12 +209,15 @@ static void ref_mixing(const module *m, const double *v, double *y, const double
   for (size_t r = 0; r < rows; r++)
     for (size_t h = 0; h < heads; h++) {
       const size_t first = r / length * length, end = causal ? r + 1 : first + length;
-      double sum = 0;
+      double sum = 0, most = -INFINITY;
       for (size_t s = first; s < end; s++) {
         double dot = 0;
         for (size_t i = h * width; attention && i < (h + 1) * width; i++) dot += q[r * d + i] * k[s * d + i];
-        sum += score[s - first] = valid(m, s) ? exp(dot / sqrt((double)width)) : 0;
+        score[s - first] = dot / sqrt((double)width);
+        if (valid(m, s)) most = fmax(most, score[s - first]);
       }
+      for (size_t s = first; s < end; s++)
+        sum += score[s - first] = valid(m, s) ? exp(score[s - first] - most) : 0;
       for (size_t s = first; s < end && sum > 0; s++)
         for (size_t i = h * width; i < (h + 1) * width; i++) mixed[r * d + i] += score[s - first] / sum * u[s * d + i];
     }
@@ -323,7 +326,7 @@ static void compare(const char *what, const module *m, const float *got, const d
   for (size_t i = 0; i < n; i++) {
     if (row && !valid(m, i / row)) continue; /* of no account */
     size = fmax(size, fabs(want[i]));
-    error = fmax(error, isnan(got[i]) ? INFINITY : fabs(got[i] - want[i]));
+    error = worse(error, fabs(got[i] - want[i]));
   }
   if (size > 0) *worst = fmax(*worst, error / size);
   CHECK(error <= bound * size, "%s: %s, %s, mixing %s, layer %g: error %.2g of %.3g", what,
@@ -420,7 +423,7 @@ static void test_module(const double *config, size_t batch, size_t length, int m
     }
     double size = 0.1 * largest, error = 0;
     for (size_t j = 0; j < n; j++) size = fmax(size, fabs(is_x ? dx[j] : once[m.list[i].offset + j]));
-    for (size_t j = 0; j < few; j++) error = fmax(error, isnan(got[j]) ? INFINITY : fabs(got[j] - expected[j]));
+    for (size_t j = 0; j < few; j++) error = worse(error, fabs(got[j] - expected[j]));
     worst_gradient = fmax(worst_gradient, error / size);
     CHECK(error <= 1e-4 * size, "gradient of %s: %s, %s, mixing %s, layer %g: error %.2g of %.3g (%g, not %g)",
           is_x ? "x" : m.list[i].name, an_placement_name(size_of(&m, "placement")), an_norm_name(size_of(&m, "norm")),

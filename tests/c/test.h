@@ -23,6 +23,9 @@ static int test_checks, test_failures;
     }                                                          \
   } while (0)
 
+/* The larger of two errors. NaN is worse than all: fmax would take it for none. */
+static inline double worse(double a, double b) { return b <= a || a != a ? a : b; }
+
 /* Last line of every test; the value of main. */
 static inline int test_report(const char *name) {
   printf("%s: %d checks, %d failed\n", name, test_checks, test_failures);
