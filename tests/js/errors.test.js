@@ -986,6 +986,46 @@ for (const variant of variants) {
   });
 }
 
+test('what an old library has put into Object.prototype is not felt', async () => {
+  const an = await instance('simd');
+  const [x, w] = [Float32Array.of(1, -2), Float32Array.of(3, 4)];
+  const use = () => {
+    const tensor = an.tensor(x, [1, 2]);
+    const linear = an.linearBackward(shaped(x, [1, 2]), shaped(w, [1, 2]), shaped([2], [1, 1]));
+    const found = {
+      activation: an.activation('relu', x),
+      norm: an.norm('rms_norm', x, { eps: 0 }),
+      loss: an.loss('mse', x, w),
+      tensors: Object.keys(an.loss('mse', tensor, an.tensor(w, [1, 2]))),
+      linear,
+    };
+    return structuredClone(found);
+  };
+  const before = an.scope(use);
+  Object.prototype.foo = 1;
+  try {
+    assert.deepEqual(an.scope(use), before);
+  } finally {
+    delete Object.prototype.foo;
+  }
+  assert.deepEqual(before.loss, { value: 20, gradient: Float32Array.of(-2, -6) });
+});
+
+test('a module or an optimizer is no options, configuration or list of parameters', async () => {
+  const an = await instance('simd');
+  an.scope(() => {
+    const block = an.block({ d_model: 4, d_ff: 4 });
+    const adam = an.optimizer('adam', block);
+    const x = an.zeros([1, 4]);
+    const refused = [
+      [() => an.block(block), /^config: expected an object, got a Module/],
+      [() => an.linear(x, an.zeros([4, 4]), block), /^options: expected an object, got a Module/],
+      [() => an.optimizer('adam', adam), /^parameters: expected .*, got a Optimizer/],
+    ];
+    for (const [act, message] of refused) assert.throws(act, failure('INVALID_ARGUMENT', message));
+  });
+});
+
 function without(object, ...names) {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }

@@ -399,6 +399,12 @@ for (const variant of variants) {
   });
 }
 
+test('the defaults cannot be changed', async () => {
+  const an = await instance('simd');
+  for (const { defaults } of an.optimizers)
+    for (const value of [defaults, ...Object.values(defaults)]) assert.ok(Object.isFrozen(value));
+});
+
 test('schedules: the rates of their formulas, and the same bits everywhere', async () => {
   const an = await instance('simd');
   const rates = (name, options, steps) => steps.map(an.schedule(name, options));

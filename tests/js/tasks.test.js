@@ -268,6 +268,15 @@ test('metrics', () => {
     () => story.metric(new Float32Array(7), Int32Array.of(3, -100)),
     failure('SHAPE_MISMATCH', /prediction/),
   );
+  for (const none of [undefined, null, 3, {}]) {
+    assert.throws(() => task.metric(y(9, 0, 0, 1, 9, 9, 1, 0), none), failure('INVALID_ARGUMENT', /^target: expected/));
+    assert.throws(() => student.metric(wanted, none), failure('INVALID_ARGUMENT', /^target: expected/));
+  }
+  assert.throws(
+    () => task.metric(y(9, 0, 0, 1, 9, 9, 1, 0), Int32Array.of(1)),
+    failure('SHAPE_MISMATCH', /for 1 targets, got \[2, 2, 2\]/),
+    'fewer labels than rows',
+  );
 });
 
 test('the list, options and errors', () => {

@@ -165,7 +165,7 @@ export class Frame {
   alike(values) {
     /** @type {Operand[]} */
     const operands = [];
-    for (const what in values) operands.push(this.input(what, values[what], operands[0]?.shape));
+    for (const what of Object.keys(values)) operands.push(this.input(what, values[what], operands[0]?.shape));
     return operands;
   }
 
@@ -261,7 +261,7 @@ export class Frame {
   results(like, results) {
     /** @type {Record<string, Tensor | Float32Array>} */
     const given = {};
-    for (const name in results) if (results[name]) given[name] = this.result(like, results[name]);
+    for (const [name, result] of Object.entries(results)) if (result) given[name] = this.result(like, result);
     return given;
   }
 

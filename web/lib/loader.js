@@ -114,8 +114,7 @@ async function fromPackage(own) {
     const found = await own();
     return await (found instanceof URL ? fromURL(found) : fromBytes(found, 'addnorm/inline', ''));
   } catch (cause) {
-    const { message } = /** @type {any} */ (cause);
-    if (REFUSALS.some(([, text]) => message?.startsWith(text))) throw cause;
+    if (refusal(/** @type {any} */ (cause).message)) throw cause;
     // Most often a bundler has moved the JavaScript and not the module.
     throw failed("addnorm's module is not there: import 'addnorm/inline', or give load({ wasm })", cause);
   }
@@ -153,12 +152,12 @@ function toURL(source) {
 /**
  * What the engines say each in other words, some when they compile, some when they instantiate: "... following Content Security
  * policy directive ...", "... blocked by CSP"; and, as on Cloudflare, "... code generation disallowed by embedder".
- * @type {[RegExp, string][]}
+ * @param {string} said
  */
-const REFUSALS = [
-  [/by CSP|ty policy/i, "the Content Security Policy has to allow 'wasm-unsafe-eval'"],
-  [/by embedder/, 'this runtime compiles no bytes: give load({ wasm }) a WebAssembly.Module'],
-];
+function refusal(said) {
+  if (/by CSP|ty policy/i.test(said)) return "the Content Security Policy has to allow 'wasm-unsafe-eval'";
+  return /by embedder/.test(said) && 'this runtime compiles no bytes: give load({ wasm }) a WebAssembly.Module';
+}
 
 /**
  * @param {string} text
@@ -166,8 +165,7 @@ const REFUSALS = [
  */
 function failed(text, cause) {
   const reason = cause === undefined ? '' : `: ${cause?.message ?? cause}`;
-  const [, what = text] = REFUSALS.find(([words]) => words.test(reason)) ?? [];
-  return new AddnormError('WASM_LOAD', what + reason, { cause });
+  return new AddnormError('WASM_LOAD', (refusal(reason) || text) + reason, { cause });
 }
 
 /** @param {URL} url */

@@ -319,6 +319,11 @@ export class Module {
     if (this.#refusal === '') this.#refusal = CHANGED;
   }
 
+  /** For Object.prototype.toString. */
+  get [Symbol.toStringTag]() {
+    return 'Module';
+  }
+
   #alive() {
     if (this.#disposed) throw new AddnormError('DISPOSED', 'this module has been disposed');
   }

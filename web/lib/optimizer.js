@@ -17,7 +17,13 @@ import { addressOf, changed, isTensor, sameShape } from './tensor.js';
  * @typedef {Learned & { settings: Settings, decay: number, layer: number | null, m: number, v: number }} Entry
  */
 
-const adam = { rate: 1e-3, betas: /** @type {const} */ ([0.9, 0.999]), eps: 1e-8, weightDecay: 0, epsilonFirst: false };
+const adam = {
+  rate: 1e-3,
+  betas: Object.freeze(/** @type {const} */ ([0.9, 0.999])),
+  eps: 1e-8,
+  weightDecay: 0,
+  epsilonFirst: false,
+};
 
 /** With PyTorch's defaults. */
 export const optimizers = list(3, (i) => {
@@ -246,6 +252,11 @@ export class Optimizer {
   /** For `using`: dispose(). */
   [Symbol.dispose]() {
     this.dispose();
+  }
+
+  /** For Object.prototype.toString. */
+  get [Symbol.toStringTag]() {
+    return 'Optimizer';
   }
 }
 

@@ -455,7 +455,7 @@ const configs = {
  * ```
  * @param {Addnorm} an whose random numbers are drawn
  * @param {string} name one of `tasks`
- * @param {Readonly<{ seed?: number, [option: string]: number | undefined }>} [options] `tasks` has them, with their
+ * @param {Readonly<{ seed?: number | undefined, [option: string]: number | undefined }>} [options] `tasks` has them, with their
  *   defaults; seed: default 0
  * @returns {Task}
  * @throws {AddnormError} `UNKNOWN_NAME`, `UNKNOWN_OPTION`, `INVALID_ARGUMENT`
@@ -543,9 +543,14 @@ const metrics = {
 
 /** @param {TensorLike} prediction @param {ArrayLike<number>} target labels */
 function classesOf(prediction, target) {
-  const { data } = numbersOf(prediction, 'prediction');
-  const classes = data.length / target.length;
-  if (!Number.isInteger(classes) || classes === 0) throw unlike(prediction, target.length);
+  if (!Array.isArray(target) && !ArrayBuffer.isView(target)) {
+    throw check.invalid('target', target, 'the labels of the batch or of the test');
+  }
+  const { data, shape } = numbersOf(prediction, 'prediction');
+  const classes = shape?.at(-1) ?? data.length / target.length;
+  if (!Number.isInteger(classes) || classes === 0 || classes * target.length !== data.length) {
+    throw unlike(prediction, target.length);
+  }
   return { data, classes };
 }
 

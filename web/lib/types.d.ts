@@ -253,7 +253,7 @@ export interface Stats {
 /** Options of `limits`. */
 export interface LimitsOptions {
   /** What is read or copied, at least; 16 MiB if not said. It is allocated for the while. */
-  readonly bytes?: number;
+  readonly bytes?: number | undefined;
 }
 
 /** The best of a few samples. */
@@ -705,8 +705,17 @@ export interface BackwardOptions {
   dx?: boolean | undefined;
 }
 
-/** What backward returns. */
-export type Dx<T, Options> = Options extends Record<'dx', false> ? undefined : Like<T>;
+/** What backward returns; either where the type of the options leaves it open. */
+export type Dx<T, Options> =
+  Options extends Record<'dx', infer Wanted>
+    ? Wanted extends false
+      ? undefined
+      : Like<T>
+    : Options extends Partial<Record<'dx', infer Wanted>>
+      ? Wanted extends false
+        ? Like<T> | undefined
+        : Like<T>
+      : Like<T>;
 
 /** Options of a module's `probe`, as forward has them. */
 export interface ProbeOptions {
