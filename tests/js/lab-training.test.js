@@ -278,6 +278,15 @@ test('what diverges is named and stops, the others go on; it goes back to a good
   assert.equal(well.status, 'learning');
   assert.equal(well.steps, 120);
   assert.ok(lost.good > 0 && lost.good <= lost.steps - 10, `to step ${lost.good} of ${lost.steps}`);
+  // Saved with everything else it says the same.
+  const told = [lost, well];
+  const [saved] = resultsOf({ plan, task: made.info(), phase: 'done', runs: told, curves: kept(told), names: [] }).runs;
+  const { layer } = lost.divergence;
+  assert.deepEqual(saved.marks, [
+    { type: 'diverged', step: lost.steps + 1, tensor: lost.divergence.tensor, layer, value: 'NaN' },
+  ]);
+  assert.ok(layer >= 1 && layer <= 4);
+  assert.equal(saved.curves.step.at(-1), lost.steps);
 
   made.rewind(lost.id);
   const [rewound] = made.frame();
@@ -539,16 +548,6 @@ test('everything has the training: each curve as the package gives it alone, tes
   }
   assert.deepEqual(fromFile(text).state, first, 'it is opened as ever');
   made.dispose();
-
-  const lost = trainer(planFor(wild, wildConfigs));
-  const told = train(lost);
-  const [run] = resultsOf({ ...saved, runs: told, curves: kept(told) }).runs;
-  const [{ type, step, tensor, layer, value: what }] = run.marks;
-  assert.deepEqual([type, step, what], ['diverged', run.steps + 1, 'NaN']);
-  assert.match(tensor, /^layers\.\d\./);
-  assert.ok(layer >= 1);
-  assert.equal(run.curves.step.at(-1), run.steps);
-  lost.dispose();
 });
 
 test('the heat maps’ CSV has every step that is kept and every block, with all digits', () => {
