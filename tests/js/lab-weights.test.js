@@ -299,6 +299,62 @@ const families = [
     'gelu_erf layer_norm post',
   ],
   [
+    'RoBERTa',
+    bert('roberta.encoder.layer.3.').concat(norm('roberta.encoder.layer.3.output.LayerNorm')),
+    'roberta.encoder.layer.3',
+    'gelu_erf layer_norm post 1e-5',
+  ],
+  [
+    'RoBERTa',
+    bert('encoder.layer.3.').concat(norm('encoder.layer.3.output.LayerNorm'), [
+      ['embeddings.token_type_embeddings.weight', [1, D]],
+    ]),
+    'encoder.layer.3',
+    'gelu_erf layer_norm post 1e-5',
+  ],
+  [
+    'DeBERTa',
+    bert('deberta.encoder.layer.3.').concat(norm('deberta.encoder.layer.3.output.LayerNorm')),
+    'deberta.encoder.layer.3',
+    'gelu_erf layer_norm post 1e-7',
+  ],
+  ...[
+    ['mlp.0', 'mlp.3'],
+    ['mlp.linear_1', 'mlp.linear_2'],
+  ].map((names) => [
+    'ViT (torchvision)',
+    pair(...names.map((name) => `encoder.layers.encoder_layer_0.${name}`)).concat(
+      norm('encoder.layers.encoder_layer_0.ln_1'),
+      norm('encoder.layers.encoder_layer_0.ln_2'),
+    ),
+    'encoder.layers.encoder_layer_0.mlp',
+    'gelu_erf layer_norm pre 1e-6',
+  ]),
+  [
+    'Swin (torchvision)',
+    pair('features.1.0.mlp.0', 'features.1.0.mlp.3').concat(norm('features.1.0.norm1'), norm('features.1.0.norm2')),
+    'features.1.0.mlp',
+    'gelu_erf layer_norm pre 1e-5',
+  ],
+  [
+    'Whisper (original names)',
+    pair('encoder.blocks.0.mlp.0', 'encoder.blocks.0.mlp.2').concat(
+      norm('encoder.blocks.0.attn_ln'),
+      norm('encoder.blocks.0.mlp_ln'),
+    ),
+    'encoder.blocks.0.mlp',
+    'gelu_erf layer_norm pre 1e-5',
+  ],
+  [
+    'CLIP (original names)',
+    pair('visual.transformer.resblocks.0.mlp.c_fc', 'visual.transformer.resblocks.0.mlp.c_proj').concat(
+      norm('visual.transformer.resblocks.0.ln_1'),
+      norm('visual.transformer.resblocks.0.ln_2'),
+    ),
+    'visual.transformer.resblocks.0.mlp',
+    'gelu_quick layer_norm pre 1e-5',
+  ],
+  [
     'ViT',
     bert('vit.encoder.layer.0.').concat(norm('vit.encoder.layer.0.layernorm_after')),
     'vit.encoder.layer.0',
@@ -439,9 +495,10 @@ for (const [family, entries, key, expected] of families) {
     const opened = await open(write.safetensors(tensors));
     assert.equal(opened.layers.length, 1);
     const { layer, parameters } = await layerOf(opened, key);
-    const { activation, norm: kind, placement } = layer.start;
+    const { activation, norm: kind, placement, eps } = layer.start;
+    const [, hasEps] = / (\d.*)$/.exec(expected) ?? [];
     assert.equal(layer.family, family);
-    assert.equal(`${activation} ${kind} ${placement}`, expected);
+    assert.equal([activation, kind, placement, ...(hasEps ? [eps.toExponential()] : [])].join(' '), expected);
     assert.deepEqual([layer.fixed.d_model, layer.fixed.d_ff], [D, F]);
     // Every number of the file is a parameter of the block, in its place.
     const { block, seeded } = makeBlock(
@@ -450,7 +507,9 @@ for (const [family, entries, key, expected] of families) {
       1,
       Object.entries(parameters).map(([name, data]) => ({ name, data })),
     );
+    assert.deepEqual(layer.initial, seeded, 'what has initial values is said');
     assert.deepEqual(family === '' ? [] : seeded, []);
+    if (layer.doubt) for (const { weights } of [en, zh]) assert.ok(weights.file.doubts[layer.doubt].length > 9);
     for (const [name, data] of Object.entries(parameters))
       assert.deepEqual(block.parameters[name].toArray(), data, name);
     block.dispose();
@@ -465,6 +524,33 @@ for (const [family, entries, key, expected] of families) {
     });
   });
 }
+
+test('norms that are in another part of the model, or of which the names do not say whose they are', async () => {
+  const summaryOf = async (entries) => (await open(write.safetensors(named(entries)))).summary.layers;
+  const llama = gated('model.layers.5.mlp.').concat([['model.layers.5.input_layernorm.weight', 'vector']]);
+  const [part] = await summaryOf(llama);
+  assert.equal(part.family, 'Llama, Mistral, Qwen');
+  assert.deepEqual([part.initial, part.unused], [['norm_weight'], []]);
+  const [whole] = await summaryOf(llama.concat([['model.layers.5.post_attention_layernorm.weight', 'vector']]));
+  assert.deepEqual([whole.initial, whole.unused], [[], []]);
+  const unknown = pair('net.0.mix.a', 'net.0.mix.b').concat(norm('net.0.first_norm'), norm('net.0.ln2'));
+  const [similar] = await summaryOf(
+    unknown.concat(norm('net.1.ln2'), [
+      ['net.0.norm_of_hidden.weight', 'hidden'],
+      ['net.0.scale.weight', 'vector'],
+    ]),
+  );
+  assert.equal(similar.family, '');
+  assert.deepEqual(similar.initial, ['norm_weight', 'norm_bias']);
+  assert.deepEqual(similar.unused, ['first_norm', 'ln2']);
+  for (const { weights } of [en, zh]) {
+    assert.match(weights.file.unused(similar.unused), /first_norm.*ln2/);
+    assert.match(weights.file.without('RMSNorm', 'γ'), /RMSNorm.*γ/);
+    assert.match(weights.file.initial('LayerNorm', 'γ, β'), /LayerNorm.*γ, β/);
+  }
+  const gguf = await open(write.gguf(swiglu(GG, 'F32'), { 'general.architecture': 'llama' }));
+  assert.deepEqual(gguf.summary.layers[0].initial, ['norm_weight']);
+});
 
 test('GPT-2 stores [in, out]: a bias tells, or the norm, or the family', async () => {
   const names = ['h.0.mlp.c_fc', 'h.0.mlp.c_proj'];

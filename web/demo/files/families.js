@@ -1,8 +1,10 @@
 // How the common families of models name their feed-forward layers, and what is known of a family beside: activation,
-// norm and placement, which a file of tensors does not say. Read in the models' code: transformers, timm, llama.cpp.
+// norm and placement, which a file of tensors does not say. Read in the models' code: transformers, timm, torchvision,
+// openai/CLIP, openai/whisper, llama.cpp.
 //
 // In a name * stands for what comes before, # for a number. `fused`: gate and up are one matrix, the gate's rows first.
-// The first family whose matrices and norms are there is taken. `when` asks further: { has(part of a name), d_model, d_ff }.
+// The first family whose matrices and norms are there is taken. `when` asks further: { has(part of a name), rows(end of a
+// name), d_model, d_ff }. `doubt`: models that have these names and something else, a key of texts.weights.file.doubts.
 
 const rms = (activation, more) => ({ activation, norm: 'rms_norm', eps: 1e-5, placement: 'pre', ...more });
 const layer = (activation, more) => ({ activation, norm: 'layer_norm', eps: 1e-5, placement: 'pre', ...more });
@@ -14,6 +16,25 @@ const FC = { up: '*mlp.fc1', down: '*mlp.fc2' };
 const BARE_FC = { up: '*fc1', down: '*fc2', norm: '*final_layer_norm' };
 const DENSE = { up: '*mlp.dense_h_to_4h', down: '*mlp.dense_4h_to_h' };
 const BERT = { up: '*intermediate.dense', down: '*output.dense', at: '*' };
+const bert = (eps) => layer('gelu_erf', { eps, placement: 'post' });
+// What BERT's tensors are called too, where the model's prefix or its embeddings tell.
+const LIKE_BERT = [
+  {
+    name: 'RoBERTa',
+    when: ({ has, rows }) => has('roberta.') || rows('token_type_embeddings.weight') === 1,
+    start: bert(1e-5),
+  },
+  { name: 'DeBERTa', when: ({ has }) => has('deberta.'), start: bert(1e-7) },
+  { name: 'BERT', start: bert(1e-12) },
+];
+const OPENAI_CLIP = {
+  name: 'CLIP (original names)',
+  up: '*mlp.c_fc',
+  down: '*mlp.c_proj',
+  when: ({ has }) => has('resblocks.'),
+  doubt: 'open_clip',
+  start: layer('gelu_quick'),
+};
 const T5 = { down: '*DenseReluDense.wo', norm: '*layer_norm' };
 const experts = (path, names) => ({
   gate: `${path}.#.${names[0]}`,
@@ -93,6 +114,7 @@ export const FAMILIES = [
     start: layer('relu_squared', { weight_offset: 1 }),
   },
   { name: 'MPT', up: '*ffn.up_proj', down: '*ffn.down_proj', norm: '*norm_2', start: layer('gelu_erf') },
+  { ...OPENAI_CLIP, norm: '*ln_2' },
   {
     name: 'GPT-2',
     up: '*mlp.c_fc',
@@ -162,6 +184,18 @@ export const FAMILIES = [
     start: layer('gelu_erf', { eps: 1e-6, placement: 'layer_scale' }),
   })),
   { name: 'ViT (timm), Swin', ...FC, norm: '*norm2', start: layer('gelu_erf', { eps: 1e-6 }) },
+  ...[
+    ['*mlp.0', '*mlp.3'],
+    ['*mlp.linear_1', '*mlp.linear_2'], // what torchvision calls legacy
+  ].map(([up, down]) => ({
+    name: 'ViT (torchvision)',
+    up,
+    down,
+    norm: '*ln_2',
+    start: layer('gelu_erf', { eps: 1e-6 }),
+  })),
+  { name: 'Swin (torchvision)', up: '*mlp.0', down: '*mlp.3', norm: '*norm2', start: layer('gelu_erf') },
+  { name: 'Whisper (original names)', up: '*mlp.0', down: '*mlp.2', norm: '*mlp_ln', start: layer('gelu_erf') },
   {
     name: 'SAM',
     up: '*mlp.lin1',
@@ -169,12 +203,7 @@ export const FAMILIES = [
     norm: '*layer_norm2',
     start: layer('gelu_erf', { eps: 1e-6 }),
   },
-  {
-    name: 'BERT',
-    ...BERT,
-    norm: '*output.LayerNorm',
-    start: layer('gelu_erf', { eps: 1e-12, placement: 'post' }),
-  },
+  ...LIKE_BERT.map((own) => ({ ...BERT, norm: '*output.LayerNorm', ...own })),
   { name: 'ViT', ...BERT, norm: '*layernorm_after', start: layer('gelu_erf', { eps: 1e-12 }) },
   { name: 'ESM', ...BERT, norm: '*LayerNorm', start: layer('gelu_erf') },
   {
@@ -247,10 +276,11 @@ export const FAMILIES = [
     down: '*feed_forward.w2',
     start: rms('silu'),
   },
+  OPENAI_CLIP,
   { name: 'GPT-2', up: '*mlp.c_fc', down: '*mlp.c_proj', transposed: true, start: layer('gelu_tanh') },
   { name: 'Pythia, GPT-NeoX', ...DENSE, start: layer('gelu_erf'), omits: ['parallel'] },
   { name: 'ViT (timm), Swin', ...FC, start: layer('gelu_erf', { eps: 1e-6 }) },
-  { name: 'BERT', ...BERT, start: layer('gelu_erf', { eps: 1e-12, placement: 'post' }) },
+  ...LIKE_BERT.map((own) => ({ ...BERT, ...own })),
   { name: 'T5', down: '*DenseReluDense.wo', up: '*DenseReluDense.wi', start: rms('relu', { eps: 1e-6 }) },
 ];
 

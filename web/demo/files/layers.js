@@ -1,7 +1,8 @@
 // Finds the feed-forward layers among a file's tensors by their names. A layer is
-// { key, family, fixed, start, guessed, omits, parameters: [{ name, tensor, rows, shape, transpose }], dtypes, bytes,
-//   problem: null or { code, detail } }
-// where `fixed` are the fields that the matrices decide and `start` those that the model uses, as far as is known.
+// { key, family, fixed, start, guessed, doubt, omits, parameters: [{ name, tensor, rows, shape, transpose }], initial,
+//   unused, dtypes, bytes, problem: null or { code, detail } }
+// where `fixed` are the fields that the matrices decide and `start` those that the model uses, as far as is known; `initial`
+// are parameters of the norms that no tensor gives, `unused` norms of the file beside the layer of which it may be one.
 import { short } from './errors.js';
 import { FAMILIES, ggufFamilies } from './families.js';
 import { elementsOf, faultOf } from './read.js';
@@ -20,12 +21,13 @@ export function findLayers({ format, metadata, tensors }) {
       );
     return known.get(part);
   };
+  const rows = (end) => [...tensors.values()].find(({ name }) => name.endsWith(end))?.shape[0];
   const layers = new Map();
   const taken = new Set(); // matrices that a layer has
   for (const family of families) {
     for (const { key, roles } of candidates(family, index, tensors)) {
       if (taken.has(roles.up.name) || layers.has(key) || layers.size >= MAX_LAYERS) continue;
-      const found = layersOf(family, { key, roles }, has);
+      const found = layersOf(family, { key, roles }, { has, rows });
       for (const layer of found) layers.set(layer.key, layer);
       if (found.length > 0) for (const role of MATRICES) taken.add(roles[role]?.name);
     }
@@ -96,13 +98,13 @@ function* candidates(family, index, tensors) {
   }
 }
 
-function layersOf(family, { key, roles }, has) {
+function layersOf(family, { key, roles }, asked) {
   const stack = family.stacked ? roles.up.shape[0] : 1;
   if (family.stacked && (roles.up.shape.length !== 3 || !(stack <= 4096))) return [];
   const flat = (tensor) => tensor && { ...tensor, shape: family.stacked ? tensor.shape.slice(1) : tensor.shape };
   const matrices = { up: flat(roles.up), gate: flat(roles.gate), down: flat(roles.down) };
   const sizes = sizesOf(family, matrices, roles);
-  if (family.when && !family.when({ has, ...sizes })) return [];
+  if (family.when && !family.when({ ...asked, ...sizes })) return [];
   if (!sizes.fits) return [];
   const layers = [];
   for (let expert = 0; expert < stack; expert++) {
@@ -166,10 +168,19 @@ function layerOf(family, key, roles, { d_model, d_ff, fused, transposed }, exper
     fixed: { d_model, d_ff, gated, bias },
     start,
     guessed: ['activation', 'norm', 'placement', 'eps'].filter((field) => !family.known?.includes(field)),
+    doubt: family.doubt,
     omits: family.omits ?? [],
     parameters,
+    initial: normParameters(start).filter((name) => !roles[name]),
   });
 }
+
+/** What the norms of a block have to learn. */
+const normParameters = ({ norm, placement, affine }) =>
+  (placement === 'peri' ? ['norm', 'norm2'] : ['norm']).flatMap((own) => [
+    `${own}_weight`,
+    ...(norm === 'layer_norm' && affine !== 'weight' ? [`${own}_bias`] : []),
+  ]);
 
 /** What every layer has beside its parameters. */
 export function finished(layer) {
@@ -186,6 +197,8 @@ export function finished(layer) {
     detail: { name: short(wrong.tensor.name), shape: wrong.tensor.shape, expected: wrong.shape },
   };
   return {
+    initial: [],
+    unused: [],
     ...layer,
     dtypes: [...new Set(matrices.flatMap(({ tensor }) => tensor?.dtype ?? []))],
     bytes: 4 * layer.parameters.reduce((sum, { shape }) => sum + elementsOf(shape), 0),
@@ -226,6 +239,8 @@ function* incomplete(families, index, tensors, taken) {
           guessed: [],
           omits: [],
           parameters: [],
+          initial: [],
+          unused: [],
           dtypes: [...new Set(there.map((own) => tensors.get(`${full(family[own])}.weight`).dtype))],
           bytes: 0,
           problem: { code: 'INCOMPLETE', detail: { missing } },
@@ -249,10 +264,29 @@ function* byShape(tensors, taken) {
     groups.set(parent, [...(groups.get(parent) ?? []), tensor]);
     if (groups.get(parent).length > 3) groups.set(parent, groups.get(parent).slice(0, 4));
   }
+  const norms = normsByParent(tensors);
   for (const [parent, group] of groups) {
     const layer = shapedLayer(parent, group, tensors);
-    if (layer) yield layer;
+    if (!layer) continue;
+    const beside = [parent, above(parent)].flatMap((own) => norms.get(own) ?? []);
+    const unused = beside.filter(({ size }) => size === layer.fixed.d_model).map(({ name }) => name);
+    yield { ...layer, unused: [...new Set(unused)].slice(0, 8) };
   }
+}
+
+const above = (path) => path.replace(/\.?[^.]*$/, '');
+
+/** Norms by what they are in: { 'layers.0': [{ name: 'ln_2', size }] } */
+function normsByParent(tensors) {
+  const norms = new Map();
+  for (const { name, shape } of tensors.values()) {
+    if (shape.length !== 1 || name.length > MAX_NAME || !/\.(weight|gamma)$/.test(name)) continue;
+    const path = above(name);
+    const own = /[^.]*$/.exec(path)[0];
+    if (!/norm|(^|_)ln(_|\d|$)/i.test(own)) continue;
+    norms.set(above(path), [...(norms.get(above(path)) ?? []), { name: short(own), size: shape[0] }]);
+  }
+  return norms;
 }
 
 function shapedLayer(parent, group, tensors) {

@@ -80,7 +80,8 @@ function interned() {
 
 /** As the page has it; `usable`: whole, of a type that is read, and a link can name it. */
 function plain(layer, file, inFull, same) {
-  const { key, family, fixed, start, guessed, omits, dtypes, bytes, problem, parameters } = layer;
+  const { key, family, fixed, start, guessed, doubt, omits, initial, unused, dtypes, bytes, problem, parameters } =
+    layer;
   return {
     key,
     family,
@@ -88,7 +89,10 @@ function plain(layer, file, inFull, same) {
     fixed: same(fixed),
     start: same(start),
     guessed: same(guessed),
+    doubt,
     omits: same(omits),
+    initial: same(initial),
+    unused: same(unused),
     dtypes: same(dtypes),
     problem,
     usable: !problem && referenceTo(file, layer) !== '',

@@ -103,7 +103,7 @@ export default {
     on: 'on',
     off: 'off',
     typed: (name) => `${name}, typed`,
-    seededToo: (names) => `Not in the trained model, so initial values: ${names}.`,
+    seededToo: (names) => `Not trained but initial values: ${names}.`,
   },
   groups: {
     norm: 'Norm',

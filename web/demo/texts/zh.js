@@ -117,7 +117,7 @@ export default {
     on: '开',
     off: '关',
     typed: (name) => `${name}（键入）`,
-    seededToo: (names) => `预训练模型不含以下参数，取初始值：${names}。`,
+    seededToo: (names) => `以下参数取初始值，未使用预训练值：${names}。`,
   },
   groups: {
     norm: '归一化',

@@ -59,6 +59,14 @@ export default {
     use: (key) => `Use ${key}`,
     full: (limit) => `At most ${limit} configurations.`,
     noNorm: 'no norm',
+    without: (norm, symbols) => `${norm} (${symbols} not in this file)`,
+    initial: (norm, symbols) => `${norm} (initial ${symbols})`,
+    unused: (names) =>
+      `Beside matrices of unknown names the file has norms (${names.join(', ')}). Which of them belongs to a layer is not known, so none is used: γ = 1, β = 0.`,
+    doubts: {
+      open_clip:
+        'QuickGELU is what OpenAI’s own models have; most that open_clip trained have the same names and GELU (erf).',
+    },
     guess: (families) =>
       `The file holds tensors, not how they are used: activation, norm, its ε and its place are what ${families} models do, a guess from the tensors’ names. Change them in the inspector where they are wrong.`,
     guessEps: (families) =>

@@ -106,6 +106,7 @@ function Layers({ file }) {
       </div>
       {found.length > shown.length && <p class="note">{t.shown(shown.length, count(found.length))}</p>}
       <Guess layers={layers} />
+      <Unused layers={layers} />
     </>
   );
 }
@@ -134,10 +135,14 @@ function rowOf(file, layer) {
   ];
 }
 
-/** "RMSNorm · SwiGLU · pre" */
-function blockText({ fixed, start }) {
-  const { noNorm } = text.value.weights.file;
-  const norm = start.norm === 'none' ? noNorm : normName(start.norm);
+const GREEK = { weight: 'γ', bias: 'β' };
+
+/** "RMSNorm (γ not in this file) · SwiGLU · pre" */
+function blockText({ fixed, start, initial, unused }) {
+  const t = text.value.weights.file;
+  const own = start.norm === 'none' ? t.noNorm : normName(start.norm);
+  const symbols = [...new Set(initial.map((name) => GREEK[name.replace(/^.*_/, '')]))].join(text.value.sign.list);
+  const norm = initial.length > 0 ? (unused.length > 0 ? t.initial : t.without)(own, symbols) : own;
   const placement = start.placement === 'none' ? '' : start.placement;
   return [norm, activationName(start.activation, fixed.gated), placement].filter(Boolean).join(' · ');
 }
@@ -191,5 +196,12 @@ function Guess({ layers }) {
   if (guessed.length === 0) return <p class="note">{t.fromGraph}</p>;
   const families = [...new Set(guessed.map(({ family }) => family || t.unknownFamily))].join(text.value.sign.list);
   const withEps = guessed.every(({ guessed: fields }) => !fields.includes('eps'));
-  return <p class="note">{withEps ? t.guessEps(families) : t.guess(families)}</p>;
+  const doubts = [...new Set(guessed.flatMap(({ doubt }) => doubt ?? []))].map((doubt) => t.doubts[doubt]);
+  return <p class="note">{[(withEps ? t.guessEps : t.guess)(families), ...doubts].join(text.value.sign.space)}</p>;
+}
+
+// Norms that are in the file, of layers whose names say nothing.
+function Unused({ layers }) {
+  const names = [...new Set(layers.flatMap(({ usable, unused }) => (usable ? unused : [])))];
+  return names.length > 0 && <p class="note">{text.value.weights.file.unused(names.slice(0, 8))}</p>;
 }

@@ -56,6 +56,13 @@ export default {
     use: (key) => `使用 ${key}`,
     full: (limit) => `最多 ${limit} 个配置。`,
     noNorm: '无归一化',
+    without: (norm, symbols) => `${norm}（文件中没有 ${symbols}）`,
+    initial: (norm, symbols) => `${norm}（${symbols} 为初始值）`,
+    unused: (names) =>
+      `在名称未知的矩阵旁，文件中有归一化 ${names.join('、')}，无法确定哪一个属于该层，因此都未使用：γ = 1，β = 0。`,
+    doubts: {
+      open_clip: 'QuickGELU 是 OpenAI 原版模型的激活函数；open_clip 训练的模型张量名相同，但多用 GELU（erf）。',
+    },
     guess: (families) =>
       `文件只含张量，不含其用法：激活函数、归一化、ε 及归一化位置取自${spaced(families)}模型的惯例，是根据张量名所作的推测；如不相符，请在配置中修改。`,
     guessEps: (families) =>
