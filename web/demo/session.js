@@ -31,11 +31,15 @@ let lastEdit = { label: '', time: 0 };
 // Looking around is no edit.
 const VIEW = PROPS.filter(({ view }) => view).map(({ name }) => name);
 
-/** Replaces the state. Edits with the same label in quick succession are one step of undo; without a label, none. */
+/**
+ * Replaces the state. Edits with the same label in quick succession, as of a slider, are one step of undo, but for those that
+ * add or remove a configuration; without a label, none.
+ */
 export function update(next, label = '') {
   if (label) {
     const now = performance.now();
-    const merge = label === lastEdit.label && now - lastEdit.time < 1000;
+    const asMany = next.configs.length === state.value.configs.length;
+    const merge = asMany && label === lastEdit.label && now - lastEdit.time < 1000;
     if (!merge) past.value = [...past.value.slice(-99), state.value];
     future.value = [];
     lastEdit = { label, time: now };

@@ -28,13 +28,13 @@ const finder = (query) => {
 export function AddDialog({ onClose }) {
   const t = text.value;
   const [query, setQuery] = useState('');
-  const find = finder(useAfterPaint(query)); // what is typed is seen before the list follows
+  const shown = useAfterPaint(query); // what is typed is seen before the list follows
   const complete = useLater(true);
   const add = (next) => {
     update(next, 'add');
     onClose();
   };
-  const presets = (title, list, toConfig) => [
+  const presets = (find, title, list, toConfig) => [
     title,
     list
       .filter((entry) => find(wordsOf(entry, toConfig)))
@@ -43,21 +43,24 @@ export function AddDialog({ onClose }) {
         return <PresetItem key={entry.id} entry={entry} config={toConfig(entry)} onAdd={onAdd} />;
       }),
   ];
-  const [first, ...others] = PRESET_GROUPS.map((group) => () => {
-    const list = PRESETS.filter((entry) => entry.group === group);
-    return presets(t.dialog[group], list, ofPreset);
-  });
-  const rest = () => [
-    ...others.map((group) => group()),
-    presets(t.dialog.trained, TRAINED, ofTrained),
-    copiesOf(find, t, add),
-  ];
-  const groups = [
-    ...weightFiles.value.map((file) => layersOf(file, find, t, add)),
-    first(),
-    ...(complete ? rest() : []),
-  ];
-  const found = groups.filter(([, items]) => items.length > 0);
+  const groupsOf = (find, all) => {
+    const [first, ...others] = PRESET_GROUPS.map((group) => () => {
+      const list = PRESETS.filter((entry) => entry.group === group);
+      return presets(find, t.dialog[group], list, ofPreset);
+    });
+    const rest = () => [
+      ...others.map((group) => group()),
+      presets(find, t.dialog.trained, TRAINED, ofTrained),
+      copiesOf(find, t, add),
+    ];
+    return [...weightFiles.value.map((file) => layersOf(file, find, t, add)), first(), ...(all ? rest() : [])];
+  };
+  // Of what has been typed, though the list may not have followed yet.
+  const addFirst = (typed) => {
+    const [first] = groupsOf(finder(typed), true).flatMap(([, items]) => items);
+    first?.props.onAdd(first.props.config);
+  };
+  const found = groupsOf(finder(shown), complete).filter(([, items]) => items.length > 0);
   const count = found.reduce((sum, [, items]) => sum + items.length, 0);
   return (
     <Dialog class={`add-dialog ${complete ? '' : 'filling'}`} labelledby="add-title" onClose={onClose}>
@@ -72,6 +75,9 @@ export function AddDialog({ onClose }) {
           aria-label={t.dialog.search}
           value={query}
           onInput={(event) => setQuery(event.target.value)}
+          onKeyDown={({ key, isComposing, target: { value } }) => {
+            if (key === 'Enter' && !isComposing && value.trim()) addFirst(value);
+          }}
         />
         <button type="button" class="quiet" onClick={onClose}>
           {t.configs.close}

@@ -37,7 +37,8 @@ export function Field({ field, index, values, resolved, differs, error, reason }
   const value = values[field.name];
   const edit = (next) => {
     setTyped(null);
-    update(editField(state.value, index, field.name, next), `${index} ${field.name}`);
+    const chosen = typeof next === 'number' ? '' : next; // each choice is a step of undo, a slider's way is one
+    update(editField(state.value, index, field.name, next), `${index} ${field.name} ${chosen}`);
   };
   const message = typed ? t.fieldErrors[typed.error](typed.detail ?? {}) : error;
   const control = {
