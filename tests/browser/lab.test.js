@@ -144,10 +144,11 @@ test('a preset is added, a field edited, all of it undone and redone', { skip },
 
 test('a link with names that there are not still opens every panel', { skip }, async () => {
   const damaged =
-    'rows=4&c=A,d_model:-5,norm:foo,placement:bar,activation:on,mixing:zz,init:on&c=B,d_model:16,placement:deepnorm,alpha:zz&c=C,init:normal,init_std:1000,placement:none';
+    'rows=4&c=A,d_model:-5,norm:foo,placement:bar,activation:on,mixing:zz,init:on&c=B,preset:gone,d_model:16,placement:deepnorm,alpha:zz&c=C,init:normal,init_std:1000,placement:none';
   const { page, finish } = await open(damaged);
   await page.waitForSelector(`${PANEL} .explain`);
   assert.match(await page.textContent('.error-text >> nth=0'), /Not computed.*got -5/);
+  await page.waitForSelector('.sidebar >> text=This page has no preset "gone"');
   for (const panel of ['wiring', 'activations', 'depth', 'weights', 'forward']) {
     await page.click(`#tab-${panel}`);
     await page.waitForSelector(`${PANEL}[aria-labelledby=tab-${panel}][aria-busy="false"]`);

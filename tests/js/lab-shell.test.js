@@ -209,6 +209,23 @@ test('a damaged file says why, whatever is wrong with it', () => {
     'PROPERTY',
     'rows',
   );
+  for (const version of [null, 0, 0.5, '1']) {
+    refused(
+      changed((file) => (file.formatVersion = version)),
+      'VERSION',
+    );
+  }
+  refused(
+    changed((file) => (file.state.configs = Array(8).fill(file.state.configs[0]))),
+    'PROPERTY',
+    'state.configs.length',
+  );
+  for (const shape of [[-1, -2], [0.5, 4], ['2'], [2, 0]]) {
+    refused(
+      changed((file) => (file.input.shape = shape)),
+      'INPUT',
+    );
+  }
   refused(
     changed((file) => file.input.data.pop()),
     'INPUT',

@@ -166,6 +166,7 @@ function PresetField({ index, config }) {
         </select>
       </span>
       <p class="note">
+        {config.preset && !preset && t.inspector.unknownPreset(config.preset)}
         {preset?.omits.length > 0 && `${t.dialog.leavesOut}${omitsText(preset.omits)}${t.sign.stop}`}
         {preset?.of && preset.omits.length === 0 && `${t.dialog.complete} `}
         {preset && (

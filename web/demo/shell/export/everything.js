@@ -1,5 +1,5 @@
 // The whole page as one JSON file, and back: state, the input file's numbers, results with their units. No DOM.
-import { decodeState, encodeState, initialState, PROPS } from '../../state.js';
+import { decodeState, encodeState, initialState, MAX_CONFIGS, PROPS } from '../../state.js';
 
 const FORMAT = 'block-lab';
 const VERSION = 1;
@@ -81,7 +81,7 @@ export function fromFile(text) {
     throw new ImportError('SYNTAX', { message: error.message });
   }
   if (!isExport(file)) throw new ImportError('FORMAT');
-  if (!(file.formatVersion <= VERSION))
+  if (!isCount(file.formatVersion) || file.formatVersion > VERSION)
     throw new ImportError('VERSION', { version: file.formatVersion, known: VERSION });
   return { state: stateOf(file.state), input: inputOf(file.input) };
 }
@@ -89,6 +89,7 @@ export function fromFile(text) {
 /** Whether a parsed JSON text is one of this page's files. */
 export const isExport = (file) => isObject(file) && file.format === FORMAT;
 
+const isCount = (value) => Number.isInteger(value) && value > 0;
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function stateOf(given) {
@@ -106,6 +107,8 @@ function stateOf(given) {
 
 function configsOf(configs) {
   if (!Array.isArray(configs) || configs.length === 0) throw new ImportError('MISSING', { name: 'state.configs' });
+  if (configs.length > MAX_CONFIGS)
+    throw new ImportError('PROPERTY', { name: 'state.configs.length', value: `${configs.length}` });
   configs.forEach((config, index) => {
     const isRight = isObject(config) && typeof config.name === 'string' && isObject(config.values);
     const scalar = (value) => value === null || ['number', 'boolean', 'string'].includes(typeof value);
@@ -118,8 +121,8 @@ function configsOf(configs) {
 function inputOf(input) {
   if (input === undefined || input === null) return null;
   const { name, shape, data } = input;
-  const size = Array.isArray(shape) ? shape.reduce((a, b) => a * b, 1) : Number.NaN;
-  if (typeof name !== 'string' || !Array.isArray(data) || !(size > 0) || data.length !== size)
+  const size = Array.isArray(shape) && shape.every(isCount) ? shape.reduce((a, b) => a * b, 1) : 0;
+  if (typeof name !== 'string' || !Array.isArray(data) || size === 0 || data.length !== size)
     throw new ImportError('INPUT');
   return { name, shape, data: Float32Array.from(data, Number) };
 }
