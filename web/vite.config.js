@@ -6,6 +6,7 @@ import { defineConfig } from 'vite';
 import { extract, modelFile } from './models/extract.js';
 import { notices, onlyNamed } from './notices.js';
 import { earlyWorker } from './plugins/early.js';
+import { freshFolder } from './plugins/fresh.js';
 import { lighterLibraries } from './plugins/lighter.js';
 import { offline } from './plugins/offline.js';
 import { intoOneFile, oneFile } from './plugins/one-file.js';
@@ -41,10 +42,10 @@ const initialChunks = [
 const site = {
   publicDir,
   worker: { format: 'es', plugins: () => [onlyNamed] },
-  plugins: [lighterLibraries, earlyWorker, contentSecurityPolicy, offline(publicDir), onlyNamed],
+  plugins: [freshFolder, lighterLibraries, earlyWorker, contentSecurityPolicy, offline(publicDir), onlyNamed],
   build: {
     outDir: path('../dist/site'),
-    emptyOutDir: true,
+    emptyOutDir: false, // freshFolder does
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: { index: path('./demo/index.html'), workers: path('./demo/workers.js') },

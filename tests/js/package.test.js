@@ -37,6 +37,16 @@ test('it has the files that tests/package.txt lists, and needs no other package'
   assert.equal(manifest.sideEffects, false);
 });
 
+test('what its README links to is in it, but for the picture, which is as large as half of the rest', () => {
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  const targets = [...text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, target]) => target);
+  assert.ok(targets.length > 5, 'its links are found');
+  assert.deepEqual(
+    targets.filter((target) => !files.includes(target)),
+    ['docs/screenshot.png'],
+  );
+});
+
 test("the module's version is the package's", async () => {
   assert.equal((await load()).version, manifest.version);
 });
