@@ -122,6 +122,23 @@ test('the code is Python that gives what the block gives', { skip }, () => {
     for (const { name } of catalog[list]) assert.ok(seen.has(`${list.slice(0, -1)} ${name}`), name);
 });
 
+test('a norm over one feature gives its bias, as in the package', { skip }, () => {
+  const own = { d_model: 1, d_ff: 4, norm: 'layer_norm_std', placement: 'post' };
+  const block = an.block(own, { seed: 1 });
+  block.parameters.norm_bias.set(Float32Array.of(0.25));
+  const data = seededNormal(1, 6, 0.2, 1);
+  assert.deepEqual([...values(block.forward({ data, shape: [2, 3, 1] }))], Array(6).fill(0.25));
+  const parameters = Object.entries(block.parameters).map(([name, tensor]) => [
+    nameInPython(name),
+    [...tensor.toArray()],
+  ]);
+  block.dispose();
+  const [got] = inPython([
+    { code: codeOf(own), parameters: Object.fromEntries(parameters), x: { shape: [2, 3, 1], data: [...data] } },
+  ]);
+  assert.deepEqual(got.y, Array(6).fill(0.25));
+});
+
 test('the code’s initial weights are of the module’s distribution', { skip }, () => {
   const inits = catalog.fields.find(({ name }) => name === 'init').options;
   const configs = inits.flatMap((init) => [

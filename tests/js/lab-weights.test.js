@@ -921,6 +921,18 @@ test('unrelated files are named for what they seem to be', async () => {
   await refused(Buffer.from('ggjt\x01\0\0\0').reverse(), 'UNRELATED', { kind: '' }, 'a.ggml');
   await refused(Buffer.from('{"model": 1}'), 'UNRELATED', { kind: 'json' });
   await refused(Buffer.from('hello world'), 'UNRELATED', { bytes: '68 65 6c 6c 6f 20 77 6f' });
+  const index = (count) => {
+    const parts = Array.from({ length: 2 * count }, (_, i) => [
+      `layers.${i}.w`,
+      `model-${(i % count) + 1}.safetensors`,
+    ]);
+    return Buffer.from(JSON.stringify({ metadata: { total_size: 1 }, weight_map: Object.fromEntries(parts) }, null, 2));
+  };
+  const name = 'model.safetensors.index.json';
+  await refused(index(2), 'INDEX', { files: ['model-1.safetensors', 'model-2.safetensors'], more: 0 }, name);
+  await refused(index(9), 'INDEX', { more: 3 }, name);
+  for (const broken of ['{"weight_map":{', '{"weight_map":{"a":1}}', '{"weight_map":null}', '[1]'])
+    await refused(Buffer.from(broken), 'UNRELATED', { kind: 'json' }, name);
 });
 
 test('broken safetensors', async () => {
@@ -1349,6 +1361,8 @@ test('which files go to the reader of weights', async () => {
     [file('model', write.safetensorsOf('{"a":1}')), 'depth', true],
     [file('a.npy', 'x'), 'weights', false],
     [file('a.csv', '1,2'), 'weights', false],
+    [file('a.json', '{}'), 'weights', false],
+    [file('model.safetensors.index.json', '{}'), 'depth', true],
     [file('numbers', '[1, 2]'), 'weights', false],
     [file('what', 'hello'), 'weights', true],
     [file('what', 'hello'), 'depth', false],
@@ -1429,6 +1443,10 @@ test('activity of units, and how far outputs are apart', () => {
   assert.deepEqual(stats.apart([3, 4], [3, 4]), { relative: 0, cosine: 1, rms: Math.sqrt(12.5) });
   const right = stats.apart([0, 5], [5, 0]);
   assert.ok(Math.abs(right.relative - Math.SQRT2) < 1e-12 && right.cosine === 0);
+  assert.deepEqual(stats.apart([0, 0], [0, 0]), { relative: 0, cosine: null, rms: 0 });
+  assert.deepEqual(stats.apart([3, 4], [0, 0]), { relative: null, cosine: null, rms: Math.sqrt(12.5) });
+  assert.deepEqual(stats.apart([0, 0], [3, 4]), { relative: 1, cosine: null, rms: 0 });
+  assert.ok(Number.isNaN(stats.apart([Number.NaN, 0], [3, 4]).cosine), 'what is not finite is no zero');
 });
 
 test('the panel’s run: figures, activity and differences of the example', async () => {

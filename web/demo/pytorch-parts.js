@@ -26,7 +26,12 @@ export function klass(name, about, init, forward, more = []) {
 // How each is computed where PyTorch has no module that does all of it. d: the features; x [batch, length, d].
 const NORMS = {
   layer_norm: ({ eps, d_model }) => [`x = F.layer_norm(x, (${d_model},), eps=${py(eps)})`],
-  layer_norm_std: ({ eps }) => [`x = (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + ${py(eps)})`],
+  layer_norm_std: ({ eps, d_model }) => [
+    // One feature is its own mean, and std() of it NaN.
+    d_model === 1
+      ? 'x = x - x.mean(-1, keepdim=True)'
+      : `x = (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + ${py(eps)})`,
+  ],
   rms_norm: ({ eps }) => [`x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + ${py(eps)})`],
   rms_norm_outside: ({ eps }) => [`x = x / (x.square().mean(-1, keepdim=True).sqrt() + ${py(eps)})`],
   batch_norm: () => ['x = self.norm(x.transpose(1, 2)).transpose(1, 2)'],

@@ -21,11 +21,27 @@ export async function openWeights(source, name, known) {
   if (source.size === 0) throw new FileError('EMPTY');
   const head = await source.read(0, Math.min(HEAD, source.size));
   const format = looksLike(head, name, source.size);
-  if (!format) throw new FileError('UNRELATED', unlike(head, name));
+  if (!format) throw (await asIndex(source, head)) ?? new FileError('UNRELATED', unlike(head, name));
   const read = { safetensors: readSafetensorsHeader, gguf: readGgufHeader, onnx: readOnnxHeader }[format];
   const header = await read(source);
   const layers = format === 'onnx' ? await findInGraph(source, header, known) : findLayers(header);
   return { source, layers, summary: summaryOf(source, name, header, layers) };
+}
+
+const MAX_INDEX = 2 ** 26; // bytes; of the largest models it has ten million
+const NAMED = 6; // parts that are named
+
+/** What is said of model.safetensors.index.json, which names a model's parts: an error, or null for another file. */
+async function asIndex(source, head) {
+  if (unlike(head, '').kind !== 'json' || source.size > MAX_INDEX) return null;
+  try {
+    const { weight_map: parts } = JSON.parse(new TextDecoder().decode(await source.read(0, source.size)));
+    const files = [...new Set(Object.values(parts))].filter((file) => typeof file === 'string').sort();
+    const named = files.slice(0, NAMED).map((file) => short(file));
+    return files.length > 0 ? new FileError('INDEX', { files: named, more: files.length - named.length }) : null;
+  } catch {
+    return null;
+  }
 }
 
 function summaryOf(source, name, header, layers) {

@@ -76,7 +76,7 @@ const WEIGHTS = [
 /** Whether a chosen file goes to the reader of weights, not to that of numbers. */
 export async function isWeights(blob, panel) {
   const { name, size } = blob;
-  if (endsWith(name, ...NUMBERS)) return false;
+  if (endsWith(name, ...NUMBERS)) return endsWith(name, '.index.json');
   if (endsWith(name, ...WEIGHTS)) return true;
   const start = blob.slice(0, HEAD);
   const head = new Uint8Array(await start.arrayBuffer().catch(() => new ArrayBuffer(0)));

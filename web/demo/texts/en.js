@@ -247,7 +247,7 @@ export default {
     histogramNote: 'share per bin, the same bins for all',
     sizes: 'Size of the signal through the block',
     sizesNote: 'RMS at each step, log scale; measured',
-    sizeZero: 'at the lower edge what is 0',
+    sizeZero: '0 stands at the lower edge',
     tableTitle: 'Output of the block',
     configuration: 'configuration',
     tokens: 'tokens',

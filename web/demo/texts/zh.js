@@ -309,7 +309,7 @@ export default {
     histogramNote: '各区间的占比，所有配置区间相同',
     sizes: '信号在块中的大小',
     sizesNote: '每一步的均方根，对数坐标；实测',
-    sizeZero: '下缘处为 0',
+    sizeZero: '0 标在下缘',
     tableTitle: '块的输出',
     configuration: '配置',
     tokens: '词元',

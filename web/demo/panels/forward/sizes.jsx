@@ -1,7 +1,7 @@
 // The size of the signal at each step through a block.
 import { number } from '../../format.js';
 import { logAxis } from '../../parts/axes.js';
-import { Chart, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
+import { Chart, FAMILY, labelWidth, nameOf, ROOMY, shortName } from '../../parts/chart.jsx';
 import { LETTERS } from '../../parts/configs.jsx';
 import { drawMarker } from '../../parts/marker.jsx';
 import { language, picks, results, text } from '../../session.js';
@@ -18,7 +18,9 @@ export function Sizes() {
     .map((entry, index) => ({ stages: entry?.result?.stages, index }))
     .filter(({ stages, index }) => stages && isCurrent(index));
   const present = STAGES.filter((stage) => series.some(({ stages }) => stages[stage]));
-  const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms || null));
+  const rms = series.map(({ stages }) => present.map((stage) => stages[stage]?.rms));
+  // A line goes on over a step that its block does not have, and breaks where there is nothing that a log scale could show.
+  const drawn = rms.map((values) => values.map((value) => (value === undefined ? value : value || null)));
   const all = rms.flat().filter((value) => value > 0);
   const sizes = logAxis(() => [Math.min(1, ...all) / 1.1, Math.max(1, ...all) * 1.1]);
   const missing = entries.flatMap((entry, index) =>
@@ -39,7 +41,7 @@ export function Sizes() {
     const room = roomy ? named : 24;
     const crowded = !fits(room);
     return {
-      data: [present.map((_, i) => i), ...rms],
+      data: [present.map((_, i) => i), ...drawn],
       options: {
         padding: [8, room, 0, 0],
         scales: {
@@ -61,21 +63,23 @@ export function Sizes() {
           ...series.map(({ index }) => ({
             stroke: colors.line[index],
             width: 2,
-            spanGaps: true,
             points: { show: false },
           })),
         ],
       },
       marks: (u) => {
-        for (const [s, { index }] of series.entries()) markPoints(u, s + 1, index, colors);
+        for (const [s, { index }] of series.entries()) {
+          markPoints(u, s + 1, index, colors);
+          markZeros(u, rms, s, index, colors);
+        }
       },
-      labels: () =>
+      labels: (u) =>
         series
           .map(({ index }, s) => ({
             index,
             name: roomy ? shortName(index) : LETTERS[index],
             x: present.length - 1,
-            y: rms[s][rms[s].length - 1],
+            y: rms[s][rms[s].length - 1] === 0 ? u.scales.y.min : rms[s][rms[s].length - 1],
             align: 'left',
           }))
           .filter(({ y }) => y),
@@ -87,7 +91,7 @@ export function Sizes() {
   return (
     <Chart
       title={t.forward.sizes}
-      note={`${t.forward.sizesNote}${missing.length > 0 ? `${t.sign.semicolon}${t.forward.noSteps(missing.join(t.sign.list))}` : ''}`}
+      note={`${t.forward.sizesNote}${rms.flat().includes(0) ? `${t.sign.semicolon}${t.forward.sizeZero}` : ''}${missing.length > 0 ? `${t.sign.semicolon}${t.forward.noSteps(missing.join(t.sign.list))}` : ''}`}
       empty={series.length === 0}
       build={build}
       deps={[entries, configs.map(({ name }) => name).join('\n'), t]}
@@ -98,6 +102,29 @@ export function Sizes() {
       }}
     />
   );
+}
+
+// What is 0 stands at the lower edge, where a log scale ends; those of several configurations beside each other.
+function markZeros(u, rms, s, index, colors) {
+  const { ctx, bbox } = u;
+  const scale = devicePixelRatio;
+  ctx.save();
+  const bottom = bbox.top + bbox.height;
+  ctx.strokeStyle = colors.line[index];
+  ctx.lineWidth = 2 * scale;
+  ctx.font = `${colors.size * scale}px ${FAMILY}`;
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'alphabetic';
+  rms[s].forEach((value, i) => {
+    if (value !== 0) return;
+    const before = rms.slice(0, s).filter((values) => values[i] === 0).length;
+    const x = u.valToPos(i, 'x', true) - 14 * before * scale;
+    ctx.fillStyle = colors.surface;
+    drawMarker(ctx, index, x, bottom - 6 * scale, 4 * scale);
+    ctx.fillStyle = colors.text[index];
+    ctx.fillText('0', x, bottom - 14 * scale);
+  });
+  ctx.restore();
 }
 
 function markPoints(u, s, index, colors) {

@@ -41,15 +41,20 @@ export function Compare({ subject, result }) {
           </button>
         </p>
       ) : (
-        <Table
-          head={[t.configuration, t.changed, t.output, t.outputCosine, t.branch, t.branchCosine, t.rms]}
-          rows={indices.map((index) => rowOf(index, values, result.differences, isMissing(trained) ? '–' : '…'))}
-          caption={t.title}
-        />
+        <>
+          <Table
+            head={[t.configuration, t.changed, t.output, t.outputCosine, t.branch, t.branchCosine, t.rms]}
+            rows={indices.map((index) => rowOf(index, values, result.differences, isMissing(trained) ? '–' : '…'))}
+            caption={t.title}
+          />
+          {result.differences?.some(isZero) && <p class="note table-note">{t.zero}</p>}
+        </>
       )}
     </section>
   );
 }
+
+const isZero = ({ output, branch }) => output?.cosine === null || branch?.cosine === null;
 
 function Swap({ swap, subject, gated }) {
   const t = text.value.weights;

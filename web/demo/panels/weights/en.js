@@ -126,6 +126,7 @@ export default {
     branch: '‖ΔF‖ ÷ ‖F‖',
     branchCosine: 'cosine of F',
     rms: 'RMS of y',
+    zero: '–: one of the two vectors is 0, so there is no angle between them',
     none: 'No configuration has these weights yet.',
     add: 'Add it',
     more: (n) => `${n} more fields`,
@@ -140,6 +141,8 @@ export default {
   sources: 'Outliers in trained Transformers: ',
   errors: {
     EMPTY: () => 'The file is empty.',
+    INDEX: ({ files, more }) =>
+      `An index: the weights themselves are in ${files.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Choose one of these files.`,
     READ: ({ message }) => `The file cannot be read, or has changed since it was chosen (${message}). Choose it again.`,
     UNRELATED: ({ kind, bytes: first, expected }, kinds) =>
       `Not a file of weights that is read here: ${kind ? kinds[kind] : `it begins with ${first}`}. ${

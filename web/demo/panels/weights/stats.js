@@ -142,7 +142,10 @@ export function activity(pre, units) {
   return { units, tokens, never, always, counts };
 }
 
-/** |a - b| / |b| and the cosine of the angle between a and b, as vectors of all their numbers. */
+/**
+ * |a - b| / |b| and the cosine of the angle between a and b, as vectors of all their numbers; null where one is 0, which
+ * has no direction and no share.
+ */
 export function apart(a, b) {
   let difference = 0;
   let product = 0;
@@ -155,8 +158,8 @@ export function apart(a, b) {
     right += b[i] * b[i];
   }
   return {
-    relative: difference === 0 ? 0 : Math.sqrt(difference / right),
-    cosine: product / Math.sqrt(left * right),
+    relative: difference === 0 ? 0 : right === 0 ? null : Math.sqrt(difference / right),
+    cosine: left === 0 || right === 0 ? null : product / Math.sqrt(left * right),
     rms: Math.sqrt(left / b.length),
   };
 }

@@ -121,6 +121,7 @@ export default {
     branch: '‖ΔF‖ ÷ ‖F‖',
     branchCosine: 'F 的余弦',
     rms: 'y 的均方根',
+    zero: '–：两个向量之一为 0，没有夹角可言',
     none: '还没有配置使用这些权重。',
     add: '添加',
     more: (n) => `另外 ${n} 项`,
@@ -135,6 +136,8 @@ export default {
   sources: 'Transformer 训练后的离群值：',
   errors: {
     EMPTY: () => '文件为空。',
+    INDEX: ({ files, more }) =>
+      `这是索引，权重在 ${files.join('、')}${more > 0 ? ` 等 ${files.length + more} 个文件` : ''} 中。请选择其中一个文件。`,
     READ: ({ message }) => `文件无法读取，或在选择之后有过改动（${message}）。请重新选择。`,
     UNRELATED: ({ kind, bytes: first, expected }, kinds) =>
       `不是此处支持的权重文件：${kind ? kinds[kind] : `文件以 ${first} 开头`}。${
