@@ -742,3 +742,17 @@ test('the self-test expects what the references give', async () => {
   );
   for (const [name, sum] of cases) close([sum], [wanted[name]], 1e-8 * Math.abs(wanted[name]), name);
 });
+
+test('objects have tags of their own, so that no framework puts a Proxy around them', async () => {
+  // Vue's reactive() takes what is tagged Object; through its Proxy private fields cannot be read.
+  const an = await load();
+  const block = an.block({ d_model: 4 });
+  const tags = [an, block, an.ffn({ d_model: 4 }), an.optimizer('sgd', block), an.zeros([1])].map((value) =>
+    Object.prototype.toString.call(value),
+  );
+  assert.deepEqual(tags, [
+    '[object Addnorm]',
+    ...['Module', 'Module', 'Optimizer', 'Tensor'].map((tag) => `[object ${tag}]`),
+  ]);
+  an.dispose();
+});

@@ -802,4 +802,9 @@ export class Addnorm {
   [Symbol.dispose]() {
     this.dispose();
   }
+
+  /** For Object.prototype.toString. */
+  get [Symbol.toStringTag]() {
+    return 'Addnorm';
+  }
 }
