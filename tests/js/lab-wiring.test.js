@@ -142,6 +142,8 @@ test('formulas are TeX that becomes MathML, and say what the block has', () => {
     /\\mathrm\{D\}_\{0\.2\}.*\\mathrm\{D\}_\{0\.1\}/,
   );
   assert.doesNotMatch(tex({ residual: false, placement: 'deepnorm' }), /\\alpha x/);
+  assert.match(tex({ placement: 'post', norm: 'none' }), /^y = \\mathrm\{N\}.*\n\\mathrm\{N\}\(x\) = x$/s);
+  assert.doesNotMatch(tex({ placement: 'none' }), /\\mathrm\{N\}/);
   assert.doesNotMatch(tex({}, {}), /changed/);
   const marked = tex({ placement: 'pre', activation: 'relu' }, { placement: 'post' });
   assert.equal(marked.match(/\\class\{changed\}/g).length, 2, marked);

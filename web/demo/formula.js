@@ -12,17 +12,17 @@ const find = (list, name) => list.find((entry) => entry.name === name);
  */
 export function formulaLines(values, catalog) {
   const mixes = values.mixing !== 'none';
+  const sum = placement(values, catalog, mixes);
   return [
     ...(mixes ? [sublayerLine('x^{\\prime}', mixingPlacement(values, catalog), 'mixing_')] : []),
-    sublayerLine('y', placement(values, catalog, mixes), ''),
+    sublayerLine('y', sum, ''),
     ...(mixes ? mixing(values) : []),
     ...feedForward(values, catalog),
-    ...(hasNorm(values)
-      ? [[left('\\mathrm{N}(x) ='), piece('norm', find(catalog.norms, values.norm)?.formula ?? '')]]
-      : []),
+    ...(sum.includes('\\mathrm{N}') ? [[left('\\mathrm{N}(x) ='), piece('norm', normOf(values, catalog))]] : []),
   ];
 }
 
+const normOf = (values, { norms }) => (hasNorm(values) ? (find(norms, values.norm)?.formula ?? '') : 'x');
 const piece = (key, tex) => ({ key, tex });
 // What a line is about, which is never marked.
 const left = (tex) => ({ key: 'left', tex });
