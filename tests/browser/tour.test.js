@@ -1,6 +1,7 @@
 // The guided tour of Block Lab in Chromium: every stop sets its state, measures, and says the figures that the package
 // gives in Node for the same state; both languages, keyboard, phone.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fieldsOf } from '../../web/demo/presets.js';
@@ -20,6 +21,13 @@ const measured = (page) => page.waitForSelector('.tour-measured[aria-busy=false]
 /** [[what, figures], ...] as the card has them. */
 const rowsOf = (page) =>
   page.$$eval('.tour dl > div', (all) => all.map((row) => [...row.children].map(({ textContent }) => textContent)));
+/** Of each configuration, when the run began in which its forward pass was timed. */
+async function begunOf(page) {
+  await page.click('nav >> text=Export');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Save JSON')]);
+  const { results } = JSON.parse(readFileSync(await download.path(), 'utf8'));
+  return results.map(({ variant, times }) => times[variant].begun);
+}
 const title = (page) => page.textContent('.tour h2');
 
 test('every stop sets its state, names its sources and measures', { skip }, async () => {
@@ -41,6 +49,8 @@ test('every stop sets its state, names its sources and measures', { skip }, asyn
       assert.match(figures, /\d/, what);
       assert.doesNotMatch(figures, /NaN|undefined|–/, what);
     }
+    if (i === 4)
+      assert.equal(new Set(await begunOf(page)).size, 1, 'A, which stop 4 has timed, is timed anew beside B and C');
     await page.screenshot({ path: join(shots, `tour-${i + 1}.png`) });
     await page.click('.tour-steps >> text=/^(Next|End)$/');
   }
@@ -87,6 +97,16 @@ test('the figures of a stop are those of the package in Node', { skip }, async (
   near(post, median(probes[0].map(({ ratio }) => ratio)), 'Post-Norm, first by last');
   near(pre, median(probes[1].map(({ ratio }) => ratio)), 'Pre-Norm, first by last');
   near(last, median(probes[0].map(({ down }, n) => down / probes[1][n].down)), 'the last W2, post by pre');
+
+  // What it leads on to: the card and the panel say the same of the run.
+  await page.click('.tour-links >> text=Train both without warm-up');
+  await page.waitForSelector('.tour-measured dt >> text=Accuracy, held out', { timeout: 120_000 });
+  assert.match((await rowsOf(page))[0][1], /^step 1: 1\.34, last ten: 0\.00/);
+  assert.match(await page.textContent('.tour-holds'), /has vanished since.*B.*has kept it/);
+  await page.waitForSelector('.explain >> text=/It vanishes in the first steps/');
+  await page.screenshot({ path: join(shots, 'tour-3-warmup.png') });
+  await page.click('.tour-measured button');
+  await page.waitForSelector('.tour-measured >> text=Gradient of the last W₂');
   await finish();
 });
 
@@ -103,6 +123,14 @@ test('an edit hides the figures until the stop is restored; looking around does 
   await page.selectOption('#field-activation', 'relu');
   await page.waitForSelector('.tour-measured >> text=/have been changed/');
   await page.click('[aria-label=Undo]');
+  await measured(page);
+  for (let left = 2; left > 0; left--) {
+    await page.click('.config-card >> nth=0 >> .dots');
+    await page.click('[role=menuitem] >> text=Remove');
+    await page.waitForFunction((n) => document.querySelectorAll('.config-card').length === n, left);
+  }
+  await page.waitForSelector('.tour-measured >> text=/have been changed/');
+  for (let i = 0; i < 3 && (await page.$$('.config-card')).length < 3; i++) await undo(page);
   await measured(page);
   await page.keyboard.press('1');
   await page.waitForSelector('.tour-measured >> text=/have been changed/');

@@ -3,15 +3,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Curves } from '../../web/demo/panels/training/curves.js';
+import { planOf } from '../../web/demo/panels/training/plan.js';
+import { Trainer } from '../../web/demo/panels/training/trainer.js';
 import { fieldsOf, presetOf } from '../../web/demo/presets.js';
 import { flag } from '../../web/demo/props.js';
 import { toCsv } from '../../web/demo/shell/export/csv.js';
 import { fromFile, ImportError, toFile } from '../../web/demo/shell/export/everything.js';
 import { SvgContext, SvgPath } from '../../web/demo/shell/export/svg-context.js';
 import tourEn from '../../web/demo/shell/tour/en.js';
-import { MEASURES } from '../../web/demo/shell/tour/measures.js';
+import { MEASURES, measuredOf } from '../../web/demo/shell/tour/measures.js';
 import { SOURCES } from '../../web/demo/shell/tour/sources.js';
-import { isAtStop, stateOfStop } from '../../web/demo/shell/tour/stop-state.js';
+import { shownOf, stateBeyond, stateOfStop } from '../../web/demo/shell/tour/stop-state.js';
 import { FURTHER, STOPS } from '../../web/demo/shell/tour/stops.js';
 import tourZh from '../../web/demo/shell/tour/zh.js';
 import { decodeState, encodeState, initialState, PANELS, PROPS } from '../../web/demo/state.js';
@@ -331,13 +334,20 @@ test('every stop is a short link that sets what it says, and survives its own li
     assert.deepEqual(decodeState(encodeState(state)), state);
     assert.ok(PANELS.includes(state.panel));
     for (const config of state.configs) assert.ok(presetOf(config.preset), config.preset);
-    assert.ok(isAtStop(state));
-    assert.ok(isAtStop({ ...state, sidebar: false, language: 'zh', selected: 0 }), 'looking around changes nothing');
-    assert.ok(!isAtStop({ ...state, seed: 8 }));
-    assert.ok(!isAtStop({ ...state, configs: state.configs.slice(1) }));
-    assert.ok(!isAtStop({ ...state, panel: 'wiring' }));
+    assert.equal(shownOf(state), i + 1);
+    const around = { sidebar: false, language: 'zh', selected: 0 };
+    assert.equal(shownOf({ ...state, ...around }), i + 1, 'looking around changes nothing');
+    assert.equal(shownOf({ ...state, seed: 8 }), null);
+    assert.equal(shownOf({ ...state, configs: state.configs.slice(1) }), null);
+    assert.equal(shownOf({ ...state, panel: 'wiring' }), null);
+    for (const name of Object.keys(FURTHER[i + 1] ?? {})) {
+      const beyond = stateBeyond(i + 1, name);
+      assert.equal(shownOf(beyond), name);
+      assert.equal(shownOf({ ...beyond, seed: 8 }), null);
+    }
   }
-  assert.deepEqual(decodeState('tour=9').configs, initialState().configs, 'there is no ninth stop');
+  for (const text of ['tour=9', 'v=2&tour=99', 'tour=-1', 'tour=1.5', 'tour=1e1', 'tour=', 'tour=none'])
+    assert.deepEqual(decodeState(text), decodeState(text.includes('v=2') ? 'v=2' : 'v=1'), `${text} is no stop`);
   assert.equal(decodeState('tour=3&seed=5').seed, 5);
 });
 
@@ -357,7 +367,7 @@ test('the tour says the same in both languages, with its sources', () => {
   const names = Object.values(FURTHER).flatMap(Object.keys);
   assert.deepEqual(names.sort(), Object.keys(tourEn.further).sort());
   for (const { told, see, holds } of tourZh.stops)
-    assert.match(told + see + JSON.stringify(holds), /[\u4e00-\u9fff]{12}/);
+    assert.match(told + see + (typeof holds === 'function' ? holds(null) : holds), /[\u4e00-\u9fff]{12}/);
 });
 
 // What the Depth panel sends for a stop, from probes of this test's own over fewer seeds.
@@ -432,6 +442,16 @@ test('what the stops in the Depth panel measure is what theory says', async () =
   assert.ok(eight.dyt.median < eight.layer.median && eight.saturated.median < 0.01);
 });
 
+test('a stop whose configurations were changed has no figures, whatever is left of them', async () => {
+  for (const stop of [1, 2, 3, 7, 8]) {
+    const state = stateOfStop(stop);
+    const depth = await depthValue(stop);
+    assert.ok(measuredOf(state, { depth }));
+    const left = { ...state, configs: state.configs.slice(0, 1) };
+    assert.equal(measuredOf(left, { depth: { ...depth, plan: depth.plan.slice(0, 1) } }), null);
+  }
+});
+
 test('a stop waits for what is missing', async () => {
   const depth = await depthValue(3);
   for (const stop of [1, 2, 3, 7, 8]) {
@@ -450,14 +470,123 @@ test('a stop waits for what is missing', async () => {
     ],
   };
   const broken = { ...run, status: 'diverged', steps: 40 };
-  assert.deepEqual(MEASURES[4]({ training: [done, broken] }).scores, [0.9, Number.NaN]);
-  const entry = (median, half, count = 9) => ({
-    result: { variant: 'simd' },
-    times: { simd: { median, half, count } },
-  });
+  assert.deepEqual(MEASURES[4]({ training: [done, broken], results: [] }).scores, [0.9, Number.NaN]);
   const outcome = (...results) => MEASURES[6]({ results })?.outcome;
-  assert.equal(outcome(entry(2, 0.1), entry(1.9, 0.1)), 'same');
-  assert.equal(outcome(entry(2, 0.1), entry(1, 0.1)), 'saves');
-  assert.equal(outcome(entry(1, 0.1), entry(2, 0.1)), 'costs');
-  assert.equal(outcome(entry(1, 0.1), entry(2, 0.1, 5)), undefined);
+  assert.equal(outcome(timed(2, 0.1), timed(1.9, 0.1)), 'same');
+  assert.equal(outcome(timed(2, 0.1), timed(1, 0.1)), 'less');
+  assert.equal(outcome(timed(1, 0.1), timed(2, 0.1)), 'more');
+  assert.equal(outcome(timed(1, 0.1), timed(2, 0.1, 5)), undefined);
+  assert.equal(outcome(timed(1, 0.1), timed(2, 0.1, 9, 1002)), undefined, 'not in turns');
 });
+
+/** What the page knows of a configuration whose forward pass was timed. */
+const timed = (median, half, count = 9, begun = 1001) => ({
+  result: { variant: 'simd' },
+  times: { simd: { median, half, count, begun } },
+});
+
+const figures = { number: String, count: String, percent: String, score: String, time: String, ratio: String };
+const trainedTo = (...scores) =>
+  scores.map((score) => ({ status: 'learning', steps: 300, end: 300, tests: [[300, score]], parameters: 100 }));
+
+test('what stop 4 says of time and gain is what was measured', () => {
+  const training = trainedTo(0.5, 0.75, 0.625, 0.625);
+  const results = [1, 2, 4, 6].map((seconds) => timed(seconds, 0.1));
+  const before = MEASURES[4]({ training, results: [...results.slice(1), timed(6, 0.1, 8)] });
+  assert.equal(before.times, null, 'eight batches are not enough');
+  const after = MEASURES[4]({ training, results });
+  assert.deepEqual([after.range, after.longer.median, after.longer.half], [0.25, 6, 0.2]);
+  for (const { stops } of [tourEn, tourZh]) {
+    const { holds, rows } = stops[3];
+    const [none, gain, both] = [null, before, after].map((m) => holds(m, figures));
+    assert.doesNotMatch(none, /\d R²|0\.25/);
+    assert.ok(gain.includes('0.25') && !/八倍|eight/.test(gain));
+    assert.ok(both.includes('0.25') && /(takes|时间为) 6 /.test(both), both);
+    assert.deepEqual(
+      rows(before, figures)
+        .slice(-2)
+        .map(([, value]) => value),
+      [undefined, null],
+    );
+  }
+});
+
+test('what stop 5 says of its gates is what was measured', () => {
+  const said = (stops, scores, ...results) => stops[4].holds(MEASURES[5]({ training: trainedTo(...scores), results }));
+  const times = (...seconds) => seconds.map((median) => timed(median, 0.1));
+  const outcomes = (seconds) => [tourEn, tourZh].map(({ stops }) => said(stops, [0.5, 0.6, 0.6], ...times(...seconds)));
+  const [same, faster, slower] = [
+    [2, 2.1, 2.15],
+    [2, 1, 0.5],
+    [2, 3, 4],
+  ].map(outcomes);
+  assert.match(same[0], /B.*takes within the spread as long as A.*C.*takes within the spread as long as B/);
+  assert.match(faster[0], /B.*takes less time than A.*C.*takes less time than B/);
+  assert.match(slower[0], /B.*takes more time than A.*C.*takes more time than B/);
+  assert.match(same[1], /B.*与 A 用时相当.*C.*与 B 用时相当/);
+  assert.match(faster[1], /B.*比 A 快.*C.*比 B 快/);
+  assert.match(slower[1], /B.*比 A 慢.*C.*比 B 慢/);
+  const untimed = [0.4, 0.5].flatMap((b) => [0.4, 0.6].map((c) => said(tourEn.stops, [0.45, b, c])));
+  for (const [i, start] of ['No gate', 'One of', 'One of', 'Both'].entries()) {
+    assert.ok(untimed[i].startsWith(start), untimed[i]);
+    assert.doesNotMatch(untimed[i], /takes/);
+  }
+});
+
+test('the sizes in the words are those of the stops', () => {
+  for (const stop of [4, 5]) {
+    const { trainDepth, trainWidth, rows, configs } = stateOfStop(stop);
+    assert.deepEqual([trainDepth, trainWidth, rows], [6, 32, 256]);
+    for (const config of configs) assert.equal(fieldsOf(config).d_model, 128);
+    assert.match(tourEn.stops[stop - 1].see, /six blocks of width 32, .* width 128 on 256 tokens/);
+    assert.match(tourZh.stops[stop - 1].see, /六个宽度为 32 的块.*宽度为 128 的块，输入 256 个词元/);
+  }
+  const { trainDepth, trainRate, trainWarmup } = stateBeyond(3, 'warmup');
+  assert.equal(trainWarmup, 0);
+  for (const { beyond } of [tourEn, tourZh])
+    for (const number of [trainDepth, trainRate]) assert.ok(beyond.warmup.see.includes(String(number)));
+});
+
+// 20 of its 100 steps, which takes less time.
+for (const variant of ['simd', 'relaxed']) {
+  test(`stop 3: without warm-up Post-Norm's gradient vanishes and its answers become alike, ${variant}`, async () => {
+    const an = await instance(variant);
+    for (const seed of [7, 1, 2]) {
+      const state = { ...stateBeyond(3, 'warmup'), seed };
+      const trainer = new Trainer(an);
+      trainer.apply(planOf(state, state.configs.map(fieldsOf)));
+      while (trainer.turn(20));
+      const runs = trainer.frame();
+      const alike = trainer.runs.map(({ learner }) =>
+        an.scope(() => variety(learner.model.forward(an.tensor(trainer.task.test.x)))),
+      );
+      const curves = new Curves();
+      for (const { id, depth, points } of runs) curves.push(id, depth, points);
+      trainer.dispose();
+      const training = runs.map((run) => ({ ...run, end: 20, ratio: () => curves.ratio(run.id) }));
+      const measured = MEASURES.warmup({ training });
+      assert.ok(measured.post.first > 0.5, `it is there in step 1: ${measured.post.first}`);
+      assert.deepEqual(measured.vanished, [true, false], `seed ${seed}: ${measured.post.now}, ${measured.pre.now}`);
+      assert.ok(alike[0] < 0.01 * alike[1], `seed ${seed}: share that differs ${alike}`);
+      assert.match(tourEn.beyond.warmup.holds(measured), /has vanished since.*B.*has kept it/);
+      const other = { ...measured, vanished: [false, false] };
+      assert.match(tourEn.beyond.warmup.holds(other), /has not vanished in this run/);
+      assert.match(tourZh.beyond.warmup.holds(other), /A 的梯度没有消失/);
+    }
+  });
+}
+
+/** The share of the answers' second moment that differs from input to input. */
+function variety({ data, shape: [rows, width] }) {
+  const means = Array.from({ length: width }, (_, j) => {
+    let sum = 0;
+    for (let i = 0; i < rows; i++) sum += data[i * width + j];
+    return sum / rows;
+  });
+  let [all, differing] = [0, 0];
+  for (const [k, value] of data.entries()) {
+    all += value ** 2;
+    differing += (value - means[k % width]) ** 2;
+  }
+  return differing / all;
+}

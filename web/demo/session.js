@@ -265,7 +265,7 @@ const blocks = computed(() => {
 });
 /** What has to be computed for the state: a change of its text starts a run. */
 const job = computed(() => {
-  const { rows, seed, inputMean, inputStd, variant, panel, sigma } = picks;
+  const { rows, seed, inputMean, inputStd, variant, panel, sigma, tour } = picks;
   return {
     configs: blocks.value,
     rows,
@@ -275,6 +275,7 @@ const job = computed(() => {
     variant,
     useFile: Boolean(file.value),
     compare: panel === 'speed',
+    thorough: tour > 0 && ['training', 'speed'].includes(panel), // the card says which is faster
     histograms: panel === 'forward',
     sigma,
   };
@@ -286,8 +287,8 @@ const panelJob = computed(() => {
   return wanted ? { panel, key: JSON.stringify(wanted), wanted } : null;
 });
 const jobText = computed(() => {
-  const { configs, compare, histograms, sigma } = job.value;
-  return JSON.stringify([configs.map(({ key }) => key), compare, histograms, sigma, panelJob.value?.key]);
+  const { configs, compare, thorough, histograms, sigma } = job.value;
+  return JSON.stringify([configs.map(({ key }) => key), compare, thorough, histograms, sigma, panelJob.value?.key]);
 });
 
 export const keys = computed(() => blocks.value.map(({ key }) => key));

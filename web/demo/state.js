@@ -81,7 +81,8 @@ export function decodeState(hash) {
   const parts = text === '' ? [] : text.split('&');
   const version = text === '' ? VERSION : (parts.map((part) => /^v=(\d+)$/.exec(part)?.[1]).find(Boolean) ?? 1);
   // A link that names a stop of the tour and no configuration is that stop's.
-  const stop = !/(^|&)c=/.test(text) && STOPS[/(?:^|&)tour=(\d+)/.exec(text)?.[1] - 1];
+  const named = !/(^|&)c=/.test(text) && /(?:^|&)tour=([^&]*)/.exec(text)?.[1];
+  const stop = named && STOPS[PROPS.find(({ name }) => name === 'tour').type.read(named) - 1];
   const state = { ...initialState(), ...(stop || FORMER[version]) };
   const configs = [];
   for (const part of parts) {

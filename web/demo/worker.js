@@ -15,7 +15,7 @@ import { SIGNALS } from './state.js';
 const KEPT = 8;
 const MAX_VALUES = 1 << 20; // of one signal, for the histograms
 const MAX_IDLE = 256e6; // bytes of an instance that a panel's run leaves behind
-const BATCHES = { brief: 5, compare: 9 };
+const BATCHES = { brief: 5, thorough: 9 };
 
 /**
  * What has been computed, by the key of configuration and input: { result, times, signals, summaries }. Without the last
@@ -87,8 +87,8 @@ async function undisturbed(id) {
 /**
  * @param {object} job { configs: [{ key, fields, trained, known: { result, times } of that key, or null }], rows, seed,
  *   inputMean, inputStd, useFile, sigma, variant: 'auto' or a name, timed: places of the configurations to time, compare:
- *   whether every variant is timed, histograms: whether they are wanted, base: the page's address, panelJob: { panel, key,
- *   wanted } or null }
+ *   whether every variant is timed, thorough: whether as often as there, and all in turns, histograms: whether they are
+ *   wanted, base: the page's address, panelJob: { panel, key, wanted } or null }
  * @param {(event: object) => void} report a Comlink proxy
  * @returns {Promise<number[] | null>} places of the configurations that it has timed; null if it was cancelled
  */
@@ -242,11 +242,17 @@ function show(items, times, report) {
   }
 }
 
-const batchesOf = ({ compare }) => (compare ? BATCHES.compare : BATCHES.brief);
+const batchesOf = ({ compare, thorough }) => (compare || thorough ? BATCHES.thorough : BATCHES.brief);
 /** Whether a variant has been timed less than the job asks for. */
 function isMissing(job, { times }, variant) {
   const known = times[variant];
   return !known?.limits || known.count < batchesOf(job);
+}
+
+/** Whether all were timed in turns with each other. */
+function areOfOneRun(items) {
+  const begun = items.map(({ entry, variant }) => entry.times[variant]?.begun);
+  return begun.every((time) => time === begun[0]);
 }
 
 const pauseOf = (id, progress) => (done, total) => {
@@ -297,9 +303,10 @@ async function timeAll(job, entries, id, report) {
   const tried = new Set();
   for (;;) {
     const wanted = timed;
-    const items = all.filter(
-      (item) => wanted.includes(item.index) && !tried.has(item) && isMissing(job, item.entry, item.variant),
-    );
+    const asked = all.filter((item) => wanted.includes(item.index) && !tried.has(item));
+    const missing = asked.filter(({ entry, variant }) => isMissing(job, entry, variant));
+    const isApart = job.thorough && !areOfOneRun(asked.filter(({ config }) => !isHeavy(config)));
+    const items = asked.filter((item) => missing.includes(item) || (isApart && !isHeavy(item.config)));
     if (items.length === 0) return wanted;
     for (const item of items) tried.add(item);
     await timeItems(items, job, id, report);
@@ -322,6 +329,7 @@ async function timeItems(items, job, id, report) {
 
 async function timeGroup(group, job, id, report, progress) {
   const subjects = [];
+  const begun = Date.now(); // tells which were timed in turns
   try {
     for (const { config, entry, variant } of group) {
       const an = await instance(variant);
@@ -331,7 +339,8 @@ async function timeGroup(group, job, id, report, progress) {
       subjects.push({ ...subject(an, block, input), variant, bytes: entry.result.cost.bytes });
       await breathe(id);
     }
-    await timeWithLimits(subjects, batchesOf(job), id, progress, (times) => show(group, times, report));
+    const marked = (times) => times.map((time) => ({ ...time, begun }));
+    await timeWithLimits(subjects, batchesOf(job), id, progress, (times) => show(group, marked(times), report));
   } catch (error) {
     if (error instanceof Cancelled) throw error;
     for (const { index, config } of group) {

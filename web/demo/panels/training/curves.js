@@ -11,6 +11,10 @@ const SMOOTH = 2;
 const EXPLODED = 100;
 const RECENT = 10;
 const BEYOND = 1000;
+const VANISHED = 0.05;
+
+/** Whether the first layer gets far less of the gradient than in the first step: of ratio(). */
+export const hasVanished = ({ first, now }) => now < VANISHED * first;
 
 export class Curves {
   /** Steps that a point stands for. */

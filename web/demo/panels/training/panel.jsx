@@ -10,6 +10,7 @@ import { Gradually } from '../../shell/later.js';
 import { addTexts } from '../../texts/index.js';
 import { GradientChart, LossChart, MetricChart, RateChart } from './charts.jsx';
 import { RunControls, Settings } from './controls.jsx';
+import { hasVanished } from './curves.js';
 import en from './en.js';
 import { Gallery } from './gallery.jsx';
 import { HeatMaps } from './heat.jsx';
@@ -112,7 +113,6 @@ const SOURCES = [
   ['Xiong et al. 2020', 'https://arxiv.org/abs/2002.04745'],
   ['Liu et al. 2020', 'https://arxiv.org/abs/2004.08249'],
 ];
-const VANISHED = 0.05;
 
 /** Post-Norm beside Pre-Norm, with what was measured in this run; nothing where there are not both. */
 function Lesson() {
@@ -122,13 +122,12 @@ function Lesson() {
   const placements = configs.map((config) => valuesOf(config, catalog.value.fields).placement);
   const [post, pre] = ['post', 'pre'].map((wanted) => measured(placements.indexOf(wanted)));
   if (!post || !pre) return null;
-  const vanished = ({ first, now }) => now < VANISHED * first;
-  const lesson = trainWarmup > 0 ? 'warm' : vanished(post) ? 'vanished' : 'there';
+  const lesson = trainWarmup > 0 ? 'warm' : hasVanished(post) ? 'vanished' : 'there';
   const figures = (run) => ({
     letter: run.letter,
     first: number(run.first),
     now: number(run.now),
-    kept: !vanished(run),
+    kept: !hasVanished(run),
   });
   return (
     <p>

@@ -4,12 +4,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import { count, number, percent, spread } from '../../format.js';
 import { depthJob } from '../../panels/depth/job.js';
 import { fieldsOf } from '../../presets.js';
-import { keys, language, panelResults, picks, results, set, state, text } from '../../session.js';
-import { MEASURES } from './measures.js';
+import { keys, language, panelResults, picks, results, state, text } from '../../session.js';
+import { MEASURES, measuredOf } from './measures.js';
 import { SOURCES } from './sources.js';
-import { isAtStop } from './stop-state.js';
+import { shownOf } from './stop-state.js';
 import { FURTHER, STOPS } from './stops.js';
-import { closeTour, goToStop } from './tour.js';
+import { closeTour, goBeyond, goToStop } from './tour.js';
 
 const texts = signal({}); // by language
 const loaders = { en: () => import('./en.js'), zh: () => import('./zh.js') };
@@ -177,22 +177,24 @@ function Steps({ words }) {
 function Stop({ stop, words }) {
   const { tour } = picks;
   const measured = useMeasured();
-  // Where what holds depends on what is measured, there is a text for each outcome.
-  const holds = stop.holds[measured?.outcome ?? 'unknown'] ?? stop.holds;
+  const shown = shownOf(state.value);
+  const { see, rows, holds } = words.beyond[shown] ?? stop;
+  // What holds may depend on what is measured.
+  const said = typeof holds === 'function' ? holds(measured?.progress ? null : measured, figures) : holds;
   return (
     <div class="tour-body">
-      <p class="tour-told">{stop.told + text.value.sign.space + stop.see}</p>
-      <Measured stop={stop} words={words} measured={measured} />
+      <p class="tour-told">{stop.told + text.value.sign.space + see}</p>
+      <Measured shown={shown} rows={rows} words={words} measured={measured} />
       <div class="tour-holds">
-        <p>{holds}</p>
+        <p>{said}</p>
         <p class="tour-links">
           {SOURCES[tour - 1].map(([name, address]) => (
             <a key={name} href={address} target="_blank" rel="noopener noreferrer">
               {name}
             </a>
           ))}
-          {Object.entries(FURTHER[tour] ?? {}).map(([name, patch]) => (
-            <button key={name} type="button" class="link" onClick={() => set(patch, 'tour further')}>
+          {Object.keys(FURTHER[tour] ?? {}).map((name) => (
+            <button key={name} type="button" class="link" onClick={() => goBeyond(tour, name)}>
               {words.further[name]}
             </button>
           ))}
@@ -202,35 +204,39 @@ function Stop({ stop, words }) {
   );
 }
 
-function Measured({ stop, words, measured }) {
+function Measured({ shown, rows, words, measured }) {
   const t = text.value.shell.tour;
   const { tour } = picks;
-  if (!isAtStop(state.value)) {
+  const restore = (
+    <button type="button" class="button small" onClick={() => goToStop(tour)}>
+      {t.restore}
+    </button>
+  );
+  if (!MEASURES[shown]) {
     return (
       <div class="tour-measured">
         <p class="note">{t.changed}</p>
-        <button type="button" class="button small" onClick={() => goToStop(tour)}>
-          {t.restore}
-        </button>
+        {restore}
       </div>
     );
   }
   const waiting = !measured || measured.progress;
   return (
-    <div class="tour-measured" role="status" aria-busy={Boolean(waiting)}>
+    <div class="tour-measured" role="status" aria-busy={Boolean(waiting) || measured.times === null}>
       <h3>{t.measured}</h3>
       {waiting ? (
         <p class="note">{measured ? words.training(Math.min(...measured.progress), measured.end) : t.measuring}</p>
       ) : (
         <dl>
-          {stop.rows(measured, figures).map(([name, value]) => (
+          {rows(measured, figures).map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{value}</dd>
+              <dd>{value ?? t.measuring}</dd>
             </div>
           ))}
         </dl>
       )}
+      {shown !== tour && restore}
     </div>
   );
 }
@@ -253,7 +259,7 @@ function useMeasured() {
     results: results.value.map((entry, i) => (entry?.key === keys.value[i] ? entry : null)),
     training: isTraining ? currentTraining() : null,
   };
-  return MEASURES[current.tour](context);
+  return measuredOf(current, context);
 }
 
 /** The Depth panel's result, if it is of what the state asks for. */
@@ -270,5 +276,8 @@ function currentTraining() {
   const { value: session } = trainingSession;
   if (!session || session.isBehind?.value) return null;
   const end = picks.trainSteps;
-  return session.runs.value.map(({ status, steps, tests, parameters }) => ({ status, steps, tests, parameters, end }));
+  return session.runs.value.map(({ id, status, steps, tests, parameters }) => {
+    const ratio = () => session.curves.ratio(id);
+    return { status, steps, tests, parameters, end, ratio };
+  });
 }

@@ -1,11 +1,13 @@
 // What each stop of the tour has measured: numbers out of the panels' results, or null while something is missing. No DOM.
 //
 // context: { depth: the Depth panel's result; results: of the common run, by configuration; training: of each run of the
-// Training panel { steps, end, status, tests, parameters } }.
+// Training panel { steps, end, status, tests, parameters, ratio: () => as Curves.ratio() } }.
 
 import { medianSpread } from '../../numbers.js';
 import { collected } from '../../panels/depth/curves.js';
 import { figuresOf } from '../../panels/depth/summary.js';
+import { hasVanished } from '../../panels/training/curves.js';
+import { shownOf } from './stop-state.js';
 
 const GRADIENT = { show: 'gradient' };
 const DOWN = { show: 'weights', matrix: 'down' };
@@ -25,11 +27,23 @@ function ratioOf(a, b, figure) {
 const lastDown = ({ weights }) => weights.down.at(-1);
 const predictedRatio = (a, b) => lastDown(a.entry.theory) / lastDown(b.entry.theory);
 
-/** Seconds a forward pass: { median, half, count }. */
-const timeOf = ({ results }, index) => {
-  const entry = results[index];
-  return entry?.times?.[entry.result?.variant] ?? null;
-};
+const ENOUGH = 9; // batches: the quartiles of fewer say little
+
+/** Of the first configurations, seconds a forward pass: { median, half, count }; null until all were timed in turns. */
+function timesOf({ results }, length) {
+  const times = Array.from({ length }, (_, index) => {
+    const entry = results[index];
+    return entry?.times?.[entry.result?.variant];
+  });
+  return times.every((time) => time?.count >= ENOUGH && time.begun === times[0].begun) ? times : null;
+}
+
+/** How much longer one takes than another: their ratio, and `same` where it is within the spread of both. */
+function compared(one, other) {
+  const median = one.median / other.median;
+  const half = (one.half + other.half) / other.median;
+  return { median, half, outcome: Math.abs(median - 1) <= half ? 'same' : median < 1 ? 'less' : 'more' };
+}
 
 /** How good each model is on the held-out data after the last step. */
 function trainedOf({ training }) {
@@ -43,7 +57,7 @@ function trainedOf({ training }) {
   };
 }
 
-/** By stop, from 1. A result with `progress` is of a training that goes on. */
+/** By stop, from 1, and what one leads on to. `progress`: of a training that goes on; `times` may be still to come. */
 export const MEASURES = {
   1(context) {
     const [without, path] = depthOf(context, GRADIENT) ?? [];
@@ -65,20 +79,39 @@ export const MEASURES = {
       predicted: predictedRatio(post, pre),
     };
   },
-  4: trainedOf,
+  warmup(context) {
+    const trained = trainedOf(context);
+    if (!trained || trained.progress) return trained;
+    const [post, pre] = context.training.map(({ ratio }) => ratio());
+    return post && pre && { ...trained, post, pre, vanished: [post, pre].map(hasVanished) };
+  },
+  4(context) {
+    const trained = trainedOf(context);
+    if (!trained || trained.progress) return trained;
+    const times = timesOf(context, 4);
+    const range = Math.max(...trained.scores) - Math.min(...trained.scores);
+    return { ...trained, range, times, longer: times && compared(times[3], times[0]) };
+  },
   5(context) {
     const trained = trainedOf(context);
     if (!trained || trained.progress) return trained;
-    const [gelu, geglu, swiglu] = [0, 1, 2].map((index) => timeOf(context, index));
-    return { ...trained, times: gelu && geglu && swiglu && [gelu, geglu, swiglu] };
+    const { scores } = trained;
+    const times = timesOf(context, 3);
+    const [gelu, geglu, swiglu] = times ?? [];
+    return {
+      ...trained,
+      ahead: scores.slice(1).filter((score) => score > scores[0]).length,
+      times,
+      geglu: times && compared(geglu, gelu),
+      swiglu: times && compared(swiglu, gelu),
+      silu: times && compared(swiglu, geglu),
+    };
   },
   6(context) {
-    const [layer, rms] = [0, 1].map((index) => timeOf(context, index));
-    if (!layer || !rms || Math.min(layer.count, rms.count) < 9) return null;
-    const saved = 1 - rms.median / layer.median;
-    const spread = (layer.half + rms.half) / layer.median;
-    const outcome = Math.abs(saved) <= spread ? 'same' : saved > 0 ? 'saves' : 'costs';
-    return { layer, rms, saved, spread, outcome };
+    const [layer, rms] = timesOf(context, 2) ?? [];
+    if (!layer) return null;
+    const { median, half, outcome } = compared(rms, layer);
+    return { layer, rms, saved: 1 - median, spread: half, outcome };
   },
   7(context) {
     const [post, deep, pre] = depthOf(context, DOWN) ?? [];
@@ -108,3 +141,6 @@ export const MEASURES = {
     };
   },
 };
+
+/** What a stop has measured, where it is shown as it is; null where not, or not yet. */
+export const measuredOf = (state, context) => MEASURES[shownOf(state)]?.(context) ?? null;
