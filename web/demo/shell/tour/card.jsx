@@ -38,7 +38,7 @@ const figures = {
   count,
   percent,
   ratio,
-  time: (value) => spread(value, 's'),
+  time: (value) => spread(value, 's').replaceAll(' ', '\u00a0'), // in one line
   score: (value) => number(value, 4),
 };
 
