@@ -730,6 +730,11 @@ for (const variant of variants) {
       /target: expected \[2\] for labels or \[2, 2\] for probabilities, got \[3\]/,
       () => an.loss('nll', x, [0, 1, 0]),
     ],
+    'no labels': [
+      'INVALID_ARGUMENT',
+      /^target: expected a Tensor, got a Proxy of one/,
+      () => an.loss('cross_entropy', x, Object.create(Tensor.prototype)),
+    ],
     'labels along another axis': [
       'SHAPE_MISMATCH',
       /target: expected \[3\] for labels or \[3, 2\] for probabilities, got \[2\]/,

@@ -1,10 +1,10 @@
 // @ts-check
 // Losses with their gradients. What each option means stands in types.d.ts.
 import * as check from './check.js';
-import { mismatch, shapeText } from './errors.js';
+import { isPlain, mismatch, shapeText } from './errors.js';
 import { Frame } from './frame.js';
 import { notEmpty, numberOf, without } from './ops.js';
-import { fits, Tensor } from './tensor.js';
+import { fits } from './tensor.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./frame.js').Operand} Operand */
@@ -101,7 +101,7 @@ function targetOf(frame, target, { shape }, axis, ignored) {
 function read(frame, target) {
   if (isIntegers(target)) return { values: target, own: null, soft: null };
   let given = target;
-  if (typeof target === 'object' && target && !(target instanceof Tensor) && 'data' in target && 'shape' in target) {
+  if (isPlain(target) && 'data' in target && 'shape' in target) {
     // Read once: a getter may give something else the next time.
     const { data, shape } = target;
     if (isIntegers(data)) {
