@@ -533,12 +533,21 @@ function invoke(what, call, args, changes) {
   return result;
 }
 
+/** A real one: what has its prototype alone comes back from a scope too. */
+function isTensor(value) {
+  try {
+    return value instanceof Tensor && value.shape.length >= 0;
+  } catch {
+    return false;
+  }
+}
+
 /** Puts what a call gave among what other calls take. */
 function keep(state, result) {
   const list = Array.isArray(result) ? [...result] : [result, ...(isPlain(result) ? Object.values(result) : [])];
   for (const one of list) {
     if (types.isProxy(one)) continue;
-    if (one instanceof Tensor) state.tensors.push(one);
+    if (isTensor(one)) state.tensors.push(one);
     else if (one instanceof Ffn || one instanceof Block || one instanceof Stack) state.modules.push(one);
     else if (one instanceof Optimizer) state.optimizers.push(one);
   }
