@@ -255,6 +255,24 @@ test('the other language is fetched when it is wanted; where that fails the page
   await finish();
 });
 
+test('where the formulas’ library cannot be loaded they are there as TeX, and the next ones try again', {
+  skip,
+}, async () => {
+  const { page, faults, finish } = await lab.open('panel=wiring&rows=4');
+  await page.route('**/temml-*.js', (route) => route.abort());
+  await page.reload();
+  await page.waitForSelector('.formula code >> text=y = ');
+  assert.deepEqual(
+    faults.filter((fault) => fault.startsWith('error')),
+    [],
+  );
+  faults.length = 0; // what the browser says of the request
+  await page.unroute('**/temml-*.js');
+  await page.selectOption('#field-placement', 'peri');
+  await page.waitForSelector('.formula math');
+  await finish();
+});
+
 test('the manifest is relative, and its icon is there', { skip }, async () => {
   const manifest = JSON.parse(readFileSync(join(siteFolder, 'manifest.webmanifest'), 'utf8'));
   assert.deepEqual([manifest.start_url, manifest.scope], ['./', './']);

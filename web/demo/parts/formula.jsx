@@ -4,7 +4,22 @@ import { resolved } from '../fields.js';
 import { formulaLines, formulaOf } from '../formula.js';
 import { catalog } from '../session.js';
 
-let temml; // loaded when a formula is first drawn: it is the largest library here
+// Loaded when a formula is first drawn: it is the largest library here. null where that has failed.
+let temml;
+let loading = null;
+const load = () => {
+  loading ??= import('temml/temml.js').then(
+    (module) => {
+      temml = module.default;
+      return temml;
+    },
+    () => {
+      loading = null; // the next formula tries again
+      return null;
+    },
+  );
+  return loading;
+};
 
 const linesOf = (values) => formulaLines(resolved(values, catalog.value), catalog.value);
 
@@ -39,13 +54,8 @@ export function TeX({ tex }) {
   useEffect(() => {
     if (library) return undefined;
     // After the charts, which a visitor looks at first.
-    return whenIdle(() => {
-      import('temml/temml.js').then((module) => {
-        temml = module.default;
-        setLibrary(() => temml);
-      });
-    });
-  }, [library]);
+    return whenIdle(() => load().then((loaded) => setLibrary(() => loaded)));
+  }, [tex]);
   // Each in a task of its own: all of a block together would be a long one.
   useEffect(() => {
     if (!library) return undefined;
@@ -55,5 +65,9 @@ export function TeX({ tex }) {
     });
     return () => clearTimeout(timer);
   }, [library, tex]);
-  return <div class="tex" ref={place} />;
+  return (
+    <div class="tex" key={library === null} ref={place}>
+      {library === null && <code>{tex.replaceAll('\\class{changed}', '')}</code>}
+    </div>
+  );
 }
