@@ -662,6 +662,19 @@ test('where tokens are hardly apart the norms over them show what rounding leave
   assert.ok(amplified > 4, `${amplified} of 16 differ by more than steps do`);
 });
 
+test('a value that is not finite goes through the norms over tokens, which are no fault of the steps', () => {
+  for (const norm of ['batch_norm', 'instance_norm']) {
+    for (const wrong of [Number.NaN, Infinity]) {
+      const data = Float32Array.from({ length: 32 }, (_, i) => (i === 5 ? wrong : Math.sin(i)));
+      const { block } = makeBlock(an, { norm, placement: 'pre', d_model: 4, d_ff: 8 }, 1);
+      const input = makeInput(block.config, { rows: 8, seed: 1, file: { data, shape: [8, 4] } });
+      const { count, finite } = forward(an, block, input).result.output;
+      assert.deepEqual([count, finite], [32, 0], 'every token meets it, by the statistics and the matrices');
+      block.dispose();
+    }
+  }
+});
+
 test('values that are not finite are counted and do not spoil the rest', () => {
   const data = Float32Array.of(1, Number.NaN, 3, Infinity, -Infinity, Number.NaN);
   const summary = summarize(data);

@@ -74,7 +74,8 @@ export function trace(an, block, x) {
   const divided = (by, values) => {
     const before = amplified;
     const of = (value, i) => (before + TERMS * Math.abs(value)) * by[i % by.length];
-    amplified = values.reduce((most, value, i) => Math.max(most, of(value, i)), 0);
+    const sizes = Array.from(values, of).filter(Number.isFinite); // NaN in the input has no rounding
+    amplified = sizes.reduce((most, size) => Math.max(most, size), 0);
   };
   const make = stepsOf(an, block, { note, noted, look, divided });
 

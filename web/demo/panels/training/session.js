@@ -52,12 +52,15 @@ const answered = signal(''); // the plan, as text, that the worker has taken up
 /** Whether what is shown is of another plan than the state asks for. */
 export const isBehind = computed(() => answered.value !== planText.value);
 
-// Also after the panel has been left.
+const namesNow = () => state.peek().configs.map(({ name }) => name);
+let [sentNames, answeredNames] = [[], []]; // of the configurations that a plan was made of
+
+// Also after the panel has been left, when the page's configurations may be others.
 provideResults('training', () => {
   const key = answered.peek();
   if (!begun.peek() || !key) return null;
   const told = { plan: JSON.parse(key), task: task.peek(), phase: phase.peek(), runs: runs.peek() };
-  const names = picks.configs.map(({ name }) => name);
+  const names = isBehind.peek() ? answeredNames : namesNow();
   return { key, value: resultsOf({ ...told, curves, names }), error: failure.peek() ?? undefined };
 });
 
@@ -113,6 +116,7 @@ function sendPlan() {
   if (!shown || !api || sent === next) return;
   notice.value = sent ? (noticeOf(sent, next) ?? notice.peek()) : null;
   sent = next;
+  sentNames = namesNow();
   api.plan(next, ++serial);
 }
 
@@ -171,7 +175,10 @@ function receive({ serial: of, info, runs: told, pictures: drawn, ...said }) {
     return { ...run, tests: [...former, ...tests] };
   });
   if (info) task.value = info;
-  if (of === serial) answered.value = JSON.stringify(sent);
+  if (of === serial) {
+    answered.value = JSON.stringify(sent);
+    answeredNames = sentNames;
+  }
   exploded.value = curves.exploded;
   const others = keepPictures(drawn);
   const ended = said.phase !== status.peek().phase && ['done', 'paused'].includes(said.phase);

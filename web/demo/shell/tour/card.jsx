@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { count, number, percent, spread } from '../../format.js';
 import { depthJob } from '../../panels/depth/job.js';
 import { fieldsOf } from '../../presets.js';
-import { keys, language, panelResults, picks, results, state, text } from '../../session.js';
+import { cancelled, keys, language, panelResults, picks, results, state, text } from '../../session.js';
 import { MEASURES, measuredOf } from './measures.js';
 import { SOURCES } from './sources.js';
 import { shownOf } from './stop-state.js';
@@ -222,7 +222,11 @@ function Measured({ shown, rows, words, measured }) {
   }
   const waiting = !measured || measured.progress;
   return (
-    <div class="tour-measured" role="status" aria-busy={Boolean(waiting) || measured.times === null}>
+    <div
+      class="tour-measured"
+      role="status"
+      aria-busy={Boolean(waiting) || (measured.times === null && !cancelled.value)}
+    >
       <h3>{t.measured}</h3>
       {waiting ? (
         <p class="note">{measured ? words.training(Math.min(...measured.progress), measured.end) : t.measuring}</p>
@@ -231,7 +235,7 @@ function Measured({ shown, rows, words, measured }) {
           {rows(measured, figures).map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{value ?? t.measuring}</dd>
+              <dd>{value ?? (cancelled.value ? '–' : t.measuring)}</dd>
             </div>
           ))}
         </dl>
