@@ -1,6 +1,5 @@
 // How long a forward pass takes, in every variant that this browser runs, and what it costs.
 import { batchesText, count, hasSpread, number, roughPercent, si, spread } from '../format.js';
-import { nameOf } from '../parts/chart.jsx';
 import { lookOf } from '../parts/configs.jsx';
 import { ConfigName, Segmented } from '../parts/controls.jsx';
 import { ExactTable } from '../parts/exact-table.jsx';
@@ -12,16 +11,12 @@ import { standing } from '../roofline.js';
 import { cancelled, catalog, picks, results, set, text } from '../session.js';
 import { VARIANTS } from '../state.js';
 import { addTexts } from '../texts/index.js';
-import { Norms, Parts, Sweep } from './speed/cards.jsx';
+import { Norms, names, Parts, Sweep, waiting } from './speed/cards.jsx';
 import en from './speed/en.js';
 import { exactCosts, exactTimings } from './speed/figures.js';
 import zh from './speed/zh.js';
 
 addTexts('parts', { en, zh });
-
-// In place of a figure: on its way, or not coming.
-const waiting = () => (cancelled.value ? '–' : '…');
-const names = () => picks.configs.map((_, index) => nameOf(index));
 
 export function SpeedPanel() {
   const t = text.value;

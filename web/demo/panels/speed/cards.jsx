@@ -10,11 +10,12 @@ import { cancelled, panelResults, picks, text } from '../../session.js';
 import { compareNorms, exactNorms, exactParts, exactSweep, normsOf } from './figures.js';
 import './style.css';
 
-const waiting = () => (cancelled.value ? '–' : '…');
+/** In place of a figure: on its way, or not coming. */
+export const waiting = () => (cancelled.value ? '–' : '…');
 const speed = () => panelResults.value.speed?.value ?? {};
 /** Those of configurations that are there. */
 const current = (list = []) => list.slice(0, picks.configs.length);
-const names = () => picks.configs.map((_, index) => nameOf(index));
+export const names = () => picks.configs.map((_, index) => nameOf(index));
 
 // ---- The parts of a block
 
