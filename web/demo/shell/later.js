@@ -88,6 +88,7 @@ export function Gradually({ children }) {
 /** A value, a frame later where it changes: what hangs on it is drawn after the rest. */
 export function useAfterPaint(value) {
   const [shown, show] = useState(() => value);
-  useEffect(() => (Object.is(shown, value) ? undefined : afterPaint(() => show(() => value))), [value]);
+  // Also where what was shown has just become another, late: what takes an effect back is called a frame later.
+  useEffect(() => (Object.is(shown, value) ? undefined : afterPaint(() => show(() => value))), [value, shown]);
   return shown;
 }
